@@ -1,9 +1,9 @@
-// Loads and stores of four neighbouring cells of a row. kAligned: the row is 16-byte aligned, and its length and x are
-// multiples of 4, so float4 works. Else cells move one by one, and what lies outside [0, length) is left alone.
+// Loads and stores four neighbouring cells of a row. kAligned: the row is 16-byte aligned, and its length and x are
+// multiples of 4, so an access is one float4. Otherwise each cell inside [0, length) has an access of its own.
 #pragma once
 #include "ladder.cuh"
 
-// Cells x to x + 3; 0 outside the row.
+// Returns cells x to x + 3; cells outside the row are 0.
 template <bool kAligned>
 static __device__ float4 load4(const float* __restrict__ row, long long x, long long length) {
   if constexpr (kAligned) {
@@ -16,7 +16,7 @@ static __device__ float4 load4(const float* __restrict__ row, long long x, long 
   }
 }
 
-// x must not be negative.
+// Stores cells x to x + 3, those inside the row. x must not be negative.
 template <bool kAligned>
 static __device__ void store4(float* __restrict__ row, long long x, long long length, float4 v) {
   if (kAligned) {

@@ -1,5 +1,5 @@
-// A grid for many planes, or rows: the tiles of one along x, and the planes along y and z, for gridDim.y ends at 65535.
-// Blocks whose plane_of_block() is not below `planes` have nothing to do.
+// A grid for many planes or rows: the tiles of a plane along x, the planes along y and z, because gridDim.y is at most
+// 65535. A block with plane_of_block() >= planes must exit.
 #pragma once
 #include "ladder.cuh"
 

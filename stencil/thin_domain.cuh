@@ -1,9 +1,10 @@
-// A thread per cell, numbered as the cells lie in memory: for thin domains, where tiles would be mostly idle. All
-// threads have work, and accesses are coalesced however short the rows are.
+// For thin domains, where most threads of a tile would be idle: neighbouring threads take neighbouring cells in memory
+// order. All threads have work, and accesses are coalesced even if rows are short.
 #pragma once
 #include "thin_domain.hpp"
 
-// out[i] = value(i, row, x) for each cell i, in rows of nx. Past the end it calls value() for the last cell: no branch.
+// Sets out[i] = value(i, row, x) for each cell i, in rows of nx cells. To avoid a branch, threads past the end call
+// value() for the last cell.
 template <typename Index, typename Value>
 static __device__ void thin_cells(float* __restrict__ out, Index cells, const Divisor<Index>& nx, const Value& value) {
   const Index first = Index{blockIdx.x} * (kThinBlock * kThinCells) + threadIdx.x;

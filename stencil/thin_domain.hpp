@@ -1,5 +1,5 @@
-// For thin domains, on the host: whether a domain is one, how high tiles are where rows are few, the type of indices,
-// and the division by the rows' length. test_stencil.cpp asks, too.
+// Host code for thin domains: the share of a tile's work that is useful, the tile height for few rows, the index type,
+// and division by the row length. test_stencil.cpp tests it.
 #pragma once
 #include "ladder.cuh"
 
@@ -7,15 +7,15 @@
 #include <initializer_list>
 
 constexpr int kThinBlock = 256;  // threads
-constexpr int kThinCells = 4;    // per thread: the loads of one need not wait for those of another
+constexpr int kThinCells = 4;    // per thread, so that several loads are in flight
 
-// The share of the cells loaded by tiles along a side of `length` that are stored, if each loads `loaded` and stores
-// `stored`. The product over all sides is the share of a tile's work that counts.
+// Returns the share of loaded cells that are stored along a side of `length` cells, if each tile loads `loaded` and
+// stores `stored` cells. The product over all sides is the share of the work that is useful.
 inline double tile_share(std::size_t length, std::size_t stored, std::size_t loaded) {
   return static_cast<double>(length) / static_cast<double>(ceil_div(length, stored) * loaded);
 }
 
-// The height with the fewest rows to read: those of all tiles that `rows` need, with `halo` more each.
+// Returns the height with the fewest rows to read (the first of equals), if a tile reads `halo` more than its height.
 inline int tile_height(std::size_t rows, int halo, std::initializer_list<int> heights) {
   const auto read = [&](int height) {
     return ceil_div(rows, static_cast<std::size_t>(height)) * static_cast<std::size_t>(height + halo);
@@ -23,7 +23,7 @@ inline int tile_height(std::size_t rows, int halo, std::initializer_list<int> he
   return *std::min_element(heights.begin(), heights.end(), [&](int a, int b) { return read(a) < read(b); });
 }
 
-// Divides by a number unknown at compile time.
+// Divides by a number that is not known at compile time.
 template <typename Index>
 struct Divisor {
   Index d;
@@ -31,9 +31,9 @@ struct Divisor {
   __host__ __device__ Index quotient(Index n) const { return n / d; }
 };
 
-// By a multiplication, 3 instructions instead of about 20: n / d = n * multiplier / 2^(31 + shift), rounded down, for
-// all n < 2^31, with 2^shift >= d and multiplier = 2^(31 + shift) / d rounded up. Rounding up adds less than 1 / d to
-// the quotient (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994).
+// Divides by a multiplication, 3 instructions instead of about 20: n / d = n * multiplier / 2^(31 + shift), rounded
+// down, for all n < 2^31, where 2^shift >= d and multiplier = 2^(31 + shift) / d rounded up. Rounding up adds less than
+// 1 / d to the quotient (Granlund and Montgomery, Division by Invariant Integers using Multiplication, 1994).
 template <>
 struct Divisor<unsigned> {
   unsigned d, shift = 0, multiplier;
@@ -46,7 +46,7 @@ struct Divisor<unsigned> {
   }
 };
 
-// Calls launch(blocks, Index{}) with the index type that `cells` cells need.
+// Calls launch(blocks, Index{}). Index is unsigned for up to 2^31 cells, else std::uint64_t.
 template <typename Launch>
 void launch_thin(std::size_t cells, const Launch& launch) {
   const auto blocks = static_cast<unsigned>(ceil_div(cells, std::size_t{kThinBlock * kThinCells}));

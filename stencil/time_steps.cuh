@@ -1,15 +1,15 @@
-// Several time steps of a stencil of radius 1, for heat3d and jacobi2d; cells at the border keep their value
-// (Dirichlet). bytes() counts one read and one write of the domain per time step, however many a launch does. So one
-// time step per launch is at best as fast as a copy, unless both buffers fit in L2.
+// Time steps of a stencil of radius 1, for heat3d and jacobi2d. Cells at the border keep their value (Dirichlet).
+// bytes() counts one read and one write of the domain per time step, even if a launch computes several. So one time
+// step per launch is at best as fast as a copy, unless both buffers fit in L2.
 #pragma once
 #include "ladder.cuh"
 
 #include <algorithm>
 #include <cmath>
 
-// Double buffering over time steps: calls pass(from, to) `passes` times on arrays of `count` floats. The first pass
-// reads `in`, each later one what the one before wrote, the last writes `out`. With no pass `out` becomes a copy of
-// `in`. The second buffer is scratch memory, shared by all streams: one caller at a time.
+// Calls pass(from, to) `passes` times on buffers of `count` floats. The first pass reads `in`, each later one reads the
+// result of the previous one, and the last pass writes `out`. With 0 passes `out` becomes a copy of `in`. The second
+// buffer is scratch memory, shared by all streams: use it in one stream only.
 template <typename Pass>
 void ping_pong(const float* in, float* out, std::size_t count, std::size_t passes, const Pass& pass) {
   if (passes == 0) CUDA_CHECK(cudaMemcpyAsync(out, in, count * sizeof(float), cudaMemcpyDeviceToDevice));
@@ -21,22 +21,24 @@ void ping_pong(const float* in, float* out, std::size_t count, std::size_t passe
   }
 }
 
-// nx x ny x nz cells, x fastest; new = centre * old + side * (sum of the direct neighbours). A flat domain has nz = 1,
-// no neighbours or borders along z, and no term for the cell itself.
+// A domain of nx x ny x nz cells; neighbours along x are adjacent in memory. A time step computes
+// new = centre * old + side * (sum of the direct neighbours). A flat domain has nz = 1, no neighbours or borders along
+// z, and no term for the cell itself.
 struct Domain {
   std::size_t nx, ny, nz;
   bool flat;
   double centre, side;
 
-  // rows are numbered through all planes
+  // Returns true if the row is at the border. Rows are numbered through all planes.
   bool border_row(std::size_t row) const {
     const std::size_t y = row % ny, z = row / ny;
     return y == 0 || y + 1 == ny || (!flat && (z == 0 || z + 1 == nz));
   }
 };
 
-// The reference: cells [begin, end) after `steps` time steps in double, and the same of the magnitudes. Computes only
-// the rows it needs, and within a single row only the columns; a short range over two rows is split in two.
+// The reference: computes cells [begin, end) after `steps` time steps in double, and the same steps on the magnitudes.
+// It computes only the rows needed, and for a range within one row only the columns needed. A range shorter than a row
+// that spans two rows is split.
 inline void time_steps(const float* in, const Domain& domain, std::size_t steps, std::size_t begin, std::size_t end,
                        double* want, double* scale) {
   if (begin == end) return;
@@ -52,7 +54,7 @@ inline void time_steps(const float* in, const Domain& domain, std::size_t steps,
   const std::size_t right = single ? std::min(end - first * nx + steps, nx) : nx;
   const std::size_t width = right - left;
 
-  // rows of each time step: those wanted and, where they aren't at the border, their neighbours
+  // rows needed at each time step: those of the next one, and the neighbours of those not at the border
   std::vector<std::vector<std::size_t>> rows(steps + 1);
   for (std::size_t row = first; row <= last; ++row) rows[steps].push_back(row);
   for (std::size_t t = steps; t > 0; --t) {
@@ -93,7 +95,7 @@ inline void time_steps(const float* in, const Domain& domain, std::size_t steps,
       const Cell *south = old(row - 1), *north = old(row + 1);
       const Cell* below = domain.flat ? nullptr : old(row - domain.ny);
       const Cell* above = domain.flat ? nullptr : old(row + domain.ny);
-      for (std::size_t x = 1; x + 1 < width; ++x) {  // columns at the edge of the piece are wrong and not used
+      for (std::size_t x = 1; x + 1 < width; ++x) {  // the outer columns are a border, or not used
         double sum = here[x - 1].value + here[x + 1].value + south[x].value + north[x].value;
         double all = here[x - 1].magnitude + here[x + 1].magnitude + south[x].magnitude + north[x].magnitude;
         if (!domain.flat) sum += below[x].value + above[x].value, all += below[x].magnitude + above[x].magnitude;
@@ -121,7 +123,7 @@ class TimeSteps : public ladder::Problem {
             {"NaN in the middle", false, nan_in_middle},
             {"one infinity", false, one_infinity}};
   }
-  // scale = the same time steps of the magnitudes
+  // scale = the same time steps on the magnitudes
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     time_steps(host.at<const float>(0), domain(size), steps(size), range.begin, range.end, want, scale);
@@ -129,7 +131,7 @@ class TimeSteps : public ladder::Problem {
   double bytes(const ladder::Size& size) const override {
     return 2.0 * sizeof(float) * static_cast<double>(cells(size)) * static_cast<double>(steps(size));
   }
-  // ping_pong's second array
+  // ping_pong's second buffer
   double scratch_bytes(const ladder::Size& size) const override {
     return sizeof(float) * static_cast<double>(cells(size));
   }

@@ -1,11 +1,12 @@
-// What transpose and copy_row, copy_col share: a matrix of rows x cols floats goes in, a rearrangement of it comes out.
-// Nothing is computed, so every result is bit-equal (NaN payloads apart).
+// Base of transpose, copy_row and copy_col: the output is a rearrangement of a matrix of rows x cols floats. Nothing is
+// computed, so results are bit-equal (except NaN payloads).
 #pragma once
 #include "ladder.cuh"
 
 #include <algorithm>
 
-// want[i - range.begin] = element i of the transpose of `in`, for all i of the range. Reads along rows where it can.
+// Sets want[i - range.begin] to element i of the transpose of `in`, for all i in the range. Reads along rows unless the
+// range has fewer than `rows` elements.
 inline void transpose_on_host(const float* in, std::size_t rows, std::size_t cols, const ladder::Range& range,
                               double* want) {
   const std::size_t begin = range.begin, end = range.end;
@@ -26,7 +27,7 @@ class MatrixMap : public ladder::Problem {
   // and need not be 16-byte aligned. rows = 0 or cols = 0 does nothing.
   using Launch = void (*)(const float* in, float* out, std::size_t rows, std::size_t cols);
 
-  // tile_in_y: rows per block of gridDim.y, which limits the rows; 0 for a step without that limit.
+  // tile_in_y: rows per block if gridDim.y counts blocks of rows and so limits the rows; 0 if rows are not limited.
   explicit MatrixMap(Launch launch, std::size_t tile_in_y = 0) : launch_(launch), tile_in_y_(tile_in_y) {}
 
   const char* family() const override { return "transpose"; }
@@ -42,15 +43,15 @@ class MatrixMap : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "index" gives each of the first 2^24 elements its own value, so an element in the wrong place cannot hide
+  // "index" gives each of the first 2^24 elements its own value, so a misplaced element is always noticed
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, ladder::patterns::random},
             {"index", true, index},
             {"special", false, ladder::patterns::special}};
   }
 
-  // empty, single rows and columns, one below, at and above the tiles' sizes (32, 64, 128), primes, every remainder of 4
-  // of both lengths; test_transpose.cpp has more rows than gridDim.y can count
+  // empty, single rows and columns, tile sizes (32, 64, 128) and one below and above them, primes, all remainders of
+  // both lengths modulo 4; test_transpose.cpp tests more rows than gridDim.y allows
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 0},     {0, 5},     {5, 0},      {1, 1},     {1, 2},     {2, 1},     {3, 3},    {1, 257},
             {257, 1},   {1, 1021},  {1021, 1},   {4, 4},     {8, 12},    {31, 33},   {33, 31},  {32, 32},
@@ -59,7 +60,7 @@ class MatrixMap : public ladder::Problem {
             {193, 129}, {256, 260}, {1031, 509}, {64, 2125}, {2125, 64}, {1031, 31}, {62, 1031}};
   }
   std::vector<ladder::Size> huge_sizes() const override {
-    if (tile_in_y_ > 0) return {{ladder::kMaxGridY * tile_in_y_, 1027}};  // the highest grid
+    if (tile_in_y_ > 0) return {{ladder::kMaxGridY * tile_in_y_, 1027}};  // the largest gridDim.y
     return {{126322568, 17}};
   }
   std::vector<ladder::Size> bench_sizes() const override {

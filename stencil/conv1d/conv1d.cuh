@@ -1,7 +1,7 @@
 // Convolution of a signal with a filter of any length.
-// out[i] = sum over j = 0..k-1 of w[j] * in[i + j - k/2], k = 1 to 127 taps, as in deep learning (a correlation:
-// the filter is not mirrored; the output is as long as the input). Outside the signal `in` counts as 0, a factor
-// like any other.
+// out[i] = sum over j = 0..k-1 of w[j] * in[i + j - k/2], k = 1 to 127 taps. As in deep learning it is a correlation:
+// the filter is not mirrored. The output is as long as the input. Outside the signal `in` is 0, and these taps are
+// multiplied too, so an infinite weight gives NaN there.
 // practice: easy, next conv1d_causal
 #pragma once
 #include "ladder.cuh"
@@ -12,14 +12,14 @@ constexpr int kMostTaps = 127;
 
 class Conv1d : public ladder::Problem {
  public:
-  // in and out have n floats, w has k, 1 to 127. Nothing overlaps, nothing need be 16-byte aligned. n = 0 does nothing.
+  // in and out have n floats, w has k, 1 to 127. Arrays don't overlap and need not be 16-byte aligned. n may be 0.
   using Launch = void (*)(const float* in, const float* w, float* out, std::size_t n, int k);
 
   explicit Conv1d(Launch launch) : launch_(launch) {}
 
   const char* family() const override { return "stencil"; }
   const char* kernel() const override { return "conv1d"; }
-  // k = 0 stands for 5.
+  // k = 0 means 5.
   std::vector<ladder::Dim> dims() const override {
     return {{"n", 1 << 26, 100003, std::size_t{1} << 36}, {"k", 0, 0, kMostTaps}};
   }
@@ -50,7 +50,7 @@ class Conv1d : public ladder::Problem {
     }
   }
 
-  // A sum of k products, in any order, with fma or without, differs by at most gamma_k sum |w| |in|, gamma_k = k u /
+  // A sum of k products, in any order, with or without fma, is off by at most gamma_k sum |w| |in|, gamma_k = k u /
   // (1 - k u) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5)).
   double tolerance(const ladder::Size& size) const override {
     const double nu = static_cast<double>(taps(size)) * ladder::kUnitRoundoff;
@@ -65,7 +65,7 @@ class Conv1d : public ladder::Problem {
             {"one infinite weight", false, infinite_weight}};
   }
 
-  // Empty, shorter than the filter, even and odd filters, every remainder of 4 taps, around the tiles' sizes.
+  // Empty, shorter than the filter, even and odd filters, all remainders of k modulo 4, around tile sizes.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const std::size_t k : {1, 2, 3, 4, 5, 7, 9, 16, 31, 126, 127}) {
@@ -98,7 +98,7 @@ class Conv1d : public ladder::Problem {
     const bool here = buffer == 0 && i == n / 2;
     return here ? std::numeric_limits<double>::quiet_NaN() : ladder::patterns::random(seed, buffer, i, n);
   }
-  // Times what lies outside it is NaN.
+  // Infinity times the 0 outside the signal is NaN.
   static double infinite_weight(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     const bool here = buffer == 1 && i == n - 1;
     return here ? std::numeric_limits<double>::infinity() : ladder::patterns::random(seed, buffer, i, n);

@@ -1,7 +1,7 @@
 // Causal depthwise convolution.
-// out[b][c][t] = bias[c] + sum over j = 0..k-1 of w[c][j] * x[b][c][t - (k - 1) + j], k = 2, 3 or 4: no output
-// depends on a later input, as in front of a state-space layer (Mamba). Before the start x counts as 0, a factor
-// like any other.
+// out[b][c][t] = bias[c] + sum over j = 0..k-1 of w[c][j] * x[b][c][t - (k - 1) + j], k = 2, 3 or 4. No output depends
+// on a later input, as state-space models (Mamba) need it. Before the start x is 0, and these taps are multiplied too,
+// so an infinite weight gives NaN there.
 // practice: easy, next blur
 #pragma once
 #include "ladder.cuh"
@@ -12,8 +12,8 @@ constexpr int kMostCausal = 4;  // taps
 
 class Conv1dCausal : public ladder::Problem {
  public:
-  // x and out are batch x channels x length, without gaps; w is channels x k, bias has a float per channel. Nothing
-  // overlaps, nothing need be 16-byte aligned. k is 2, 3 or 4; batch, channels and length may be 0.
+  // x and out are batch x channels x length, without gaps; w is channels x k; bias has a float per channel. Arrays do
+  // not overlap and need not be 16-byte aligned. k is 2, 3 or 4; batch, channels and length may be 0.
   using Launch = void (*)(const float* x, const float* w, const float* bias, float* out, std::size_t batch,
                           std::size_t channels, std::size_t length, int k);
 
@@ -21,7 +21,7 @@ class Conv1dCausal : public ladder::Problem {
 
   const char* family() const override { return "stencil"; }
   const char* kernel() const override { return "conv1d_causal"; }
-  // k = 0 stands for 4.
+  // k = 0 means 4.
   std::vector<ladder::Dim> dims() const override {
     return {{"batch", 8, 2, 1 << 20},
             {"channels", 4096, 5, 1 << 20},
@@ -62,7 +62,7 @@ class Conv1dCausal : public ladder::Problem {
     }
   }
 
-  // A sum of k products and the bias, in any order, with fma or without: gamma_(k + 1) of the magnitudes (Higham,
+  // A sum of k products and the bias, in any order, with or without fma: gamma_(k + 1) of the magnitudes (Higham,
   // Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5)).
   double tolerance(const ladder::Size& size) const override {
     const double nu = static_cast<double>(taps(size) + 1) * ladder::kUnitRoundoff;
@@ -76,7 +76,7 @@ class Conv1dCausal : public ladder::Problem {
             {"one infinite weight", false, one_special<1, &std::numeric_limits<double>::infinity>}};
   }
 
-  // Empty, shorter than the filter, every remainder of 4, around the tiles' sizes, many rows.
+  // Empty, shorter than the filter, all remainders of the length modulo 4, around tile sizes, many rows.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const std::size_t k : {2, 3, 4}) {

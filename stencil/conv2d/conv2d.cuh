@@ -1,6 +1,6 @@
 // Convolution of an image with a k x k filter.
-// out[r][c] = sum over i, j = 0..k-1 of w[i][j] * in[r + i - k/2][c + j - k/2], k = 3, 5 or 7, on one channel; the
-// filter isn't mirrored, as in deep learning. Outside the image `in` counts as 0.
+// out[r][c] = sum over i, j = 0..k-1 of w[i][j] * in[r + i - k/2][c + j - k/2], k = 3, 5 or 7, for one channel. As in
+// deep learning the filter isn't mirrored. Outside the image `in` is 0.
 // practice: medium, next conv2d_channels
 #pragma once
 #include "ladder.cuh"
@@ -15,13 +15,13 @@ class Conv2d : public ladder::Problem {
   // need not be 16-byte aligned. rows = 0 or cols = 0 does nothing.
   using Launch = void (*)(const float* in, const float* w, float* out, std::size_t rows, std::size_t cols, int k);
 
-  // dim_in_y, tile: for a step with one block in gridDim.y per `tile` rows, or columns.
+  // dim_in_y ("rows" or "cols"), tile: for a step with one block in gridDim.y per `tile` rows or columns.
   explicit Conv2d(Launch launch, const char* dim_in_y = nullptr, std::size_t tile = 0)
       : launch_(launch), dim_in_y_(dim_in_y), tile_(tile) {}
 
   const char* family() const override { return "stencil"; }
   const char* kernel() const override { return "conv2d"; }
-  // k = 0 stands for 3.
+  // k = 0 means 3.
   std::vector<ladder::Dim> dims() const override {
     return {{"rows", 8192, 300, std::size_t{1} << 31}, {"cols", 8192, 500, std::size_t{1} << 31}, {"k", 0, 0, 7}};
   }
@@ -56,8 +56,8 @@ class Conv2d : public ladder::Problem {
     }
   }
 
-  // A sum of n = k * k products is off by at most gamma_n sum |w| |in|, gamma_n = n u / (1 - n u), in any order, with
-  // fma or without (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5)).
+  // A sum of n = k * k products, in any order, with or without fma, is off by at most gamma_n sum |w| |in|,
+  // gamma_n = n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., (3.5)).
   double tolerance(const ladder::Size& size) const override {
     const double nu = static_cast<double>(taps(size) * taps(size)) * ladder::kUnitRoundoff;
     return nu / (1 - nu);
@@ -71,7 +71,7 @@ class Conv2d : public ladder::Problem {
             {"one infinite weight", false, infinite_weight}};
   }
 
-  // empty, smaller than the filter, single rows and columns, around the tiles' sizes (8, 32, 128), all remainders of 4
+  // empty, smaller than the filter, single rows and columns, around tile sizes (8, 32, 128), all remainders modulo 4
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const std::size_t k : {3, 5, 7}) {
@@ -87,7 +87,7 @@ class Conv2d : public ladder::Problem {
     sizes.push_back({300, 500, 0});
     return sizes;
   }
-  // more than 2^31 pixels, one with more rows than 65535 * 32; not for the steps that refuse them
+  // more than 2^31 pixels; one with more than 65535 * 32 rows, left out if the step refuses it
   std::vector<ladder::Size> huge_sizes() const override {
     const ladder::Size tall = {(1 << 21) + 5, 1025, 3}, wide = {1028, (1 << 21) + 8, 7};
     return dim_in_y_ ? std::vector<ladder::Size>{wide} : std::vector<ladder::Size>{tall, wide};
@@ -113,7 +113,7 @@ class Conv2d : public ladder::Problem {
     const bool here = buffer == 0 && i == n / 2;
     return here ? std::numeric_limits<double>::quiet_NaN() : ladder::patterns::random(seed, buffer, i, n);
   }
-  // Times what lies outside it is NaN.
+  // Infinity times the 0 outside the image is NaN.
   static double infinite_weight(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     const bool here = buffer == 1 && i == n - 1;
     return here ? std::numeric_limits<double>::infinity() : ladder::patterns::random(seed, buffer, i, n);

@@ -1,4 +1,4 @@
-// For conv2d 05: weights through shared memory, and step 04's kernels with them, for shapes that the tile doesn't suit.
+// For step 05: passes weights through shared memory; step 04's kernels with such weights, for shapes without a tile.
 #pragma once
 #include "conv2d_rows.cuh"
 #include "../thin_domain.cuh"
@@ -7,11 +7,12 @@
 
 // ---- Weights
 
-// float4 that hold the weights
+// Number of float4 that hold the weights.
 template <int K>
 constexpr int kWeights = ceil_div(K* K, 4);
 
-// All threads of the block must call it, at least K * K; a barrier must follow before load_weights.
+// Copies the weights to shared memory. All threads of the block must call it, at least K * K; a barrier must follow
+// before load_weights.
 template <int K>
 static __device__ void share_weights(float4 (&shared)[kWeights<K>], const float* __restrict__ w) {
   const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
@@ -24,7 +25,7 @@ static __device__ void load_weights(float (&weights)[4 * kWeights<K>], const flo
   for (int i = 0; i < kWeights<K>; ++i) memcpy(weights + 4 * i, &shared[i], sizeof(float4));
 }
 
-// ---- cols % 4 == 0 and aligned images: step 04's kernel, 4 columns and 4 rows per thread
+// ---- cols % 4 == 0, aligned images: step 04's kernel, 4 columns x 4 rows per thread
 
 constexpr int kSmallX = 64, kSmallY = 2, kSmallRows = 4;  // threads, rows per thread
 
@@ -32,7 +33,7 @@ template <int K>
 __global__ void __launch_bounds__(kSmallX* kSmallY)
     conv2d_by_filter_registers(const float* __restrict__ in, const float* __restrict__ w, float* __restrict__ out,
                                long long rows, long long cols) {
-  using Side = std::conditional_t<K == 7, float4, float2>;  // what is needed on either side
+  using Side = std::conditional_t<K == 7, float4, float2>;  // columns needed on either side
   const long long col = (std::int64_t{blockIdx.x} * kSmallX + threadIdx.x) * 4;
   const long long row0 = (tile_y() * kSmallY + threadIdx.y) * kSmallRows;
   const bool left = col > 0, right = col + 4 < cols, any = row0 < rows && col < cols;
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(kSmallX* kSmallY)
   float weights[4 * kWeights<K>];
   load_weights<K>(weights, shared_weights);
 
-  // main loop: one input row each time
+  // main loop: one input row per iteration
   float sum[kSmallRows][4] = {};
 #pragma unroll
   for (int r = 0; r < kSmallRows + K - 1; ++r) {
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(kStagedX)
   const Block block(in, rows, cols);
   if (block.row0 >= rows) return;
 
-  // load; zeros beside the image
+  // load, zeros outside the image
   block.load(tile, in);
   __pipeline_commit();
   share_weights<K>(shared_weights, w);
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(kStagedX)
   block.store(out, sum);
 }
 
-// ---- Few rows or columns: a thread per pixel
+// ---- Few rows or columns: thin_cells
 
 template <int K, typename Index>
 __global__ void __launch_bounds__(kThinBlock)
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(kThinBlock)
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < K; ++i) {
-      const Index r = row + i - K / 2;  // above the image: very large, as c is to the left of it
+      const Index r = row + i - K / 2;  // wraps to a very large number above the image; c likewise on its left
       const float* from = in + (center + (i - K / 2) * pitch);
 #pragma unroll
       for (int j = 0; j < K; ++j) {

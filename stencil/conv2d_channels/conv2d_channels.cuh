@@ -1,13 +1,13 @@
 // Convolution of NHWC images with many channels, in BF16.
-// K filters of 3 x 3 x C, stride 1, and a padding of 1, so results have the images' height and width:
+// K filters of 3 x 3 x C, stride 1, padding 1, so results have the images' height and width:
 //   out[n][h][w][k] = sum over i, j = 0..2 and c of filters[k][i][j][c] * in[n][h + i - 1][w + j - 1][c],
-// added up in FP32 and rounded once, to the nearest, ties to even. Channels are innermost in all arrays: `in` is
+// accumulated in FP32 and rounded once, to nearest even. Channels are innermost in all arrays: `in` is
 // N x H x W x C, `filters` K x 3 x 3 x C (KRSC), `out` N x H x W x K, without gaps. Filters aren't mirrored, as in deep
 // learning.
-// Outside its image, `in` counts as 0; the row above image n isn't the last one of image n - 1.
+// Outside an image `in` is 0: the row above image n isn't the last row of image n - 1.
 //
-// NaN and infinity among the pixels show in the 3 x 3 results around them. Weights are finite: 0 times an infinite one
-// is NaN where the padding is multiplied, and 0 where it is skipped, and libraries do either.
+// NaN and infinity among the pixels propagate to the 3 x 3 results around them. Weights must be finite: in the padding
+// an infinite weight gives NaN if 0 is multiplied and nothing if the tap is skipped, and libraries do either.
 // practice: hard, next jacobi2d
 #pragma once
 #include "sampled_rows.cuh"
@@ -17,8 +17,8 @@
 
 class Conv2dChannels : public ladder::Problem {
  public:
-  // Nothing overlaps; pointers need be aligned to an element only. N H W is below 2^31, C and K are at most 2^20, and
-  // any may be 0. With C = 0 results are 0.
+  // Arrays don't overlap; pointers need only element alignment. N H W is below 2^31, C and K are at most 2^20, and any
+  // of them may be 0. With C = 0 results are 0.
   using Launch = void (*)(const __nv_bfloat16* in, const __nv_bfloat16* filters, __nv_bfloat16* out, std::size_t N,
                           std::size_t H, std::size_t W, std::size_t C, std::size_t K);
 
@@ -44,8 +44,8 @@ class Conv2dChannels : public ladder::Problem {
             size[1], size[2], size[3], size[4]);
   }
 
-  // A result is a sum of 9 C products, so FP32 is within E = tensor_core_gamma(9 C) sum |w| |in| of the exact x, on
-  // tensor cores or with FMA. Rounding is monotonic, so the result is between BF16(x - E) and BF16(x + E): the scale is
+  // A result is a sum of 9 C products. In FP32 it is within E = tensor_core_gamma(9 C) sum |w| |in| of the exact x, on
+  // tensor cores or with FMA. Rounding is monotonic, so the result is between BF16(x - E) and BF16(x + E). The scale is
   // the larger distance of these two from BF16(x).
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
@@ -83,9 +83,8 @@ class Conv2dChannels : public ladder::Problem {
             {"an infinite last pixel", false, one_special<&std::numeric_limits<double>::infinity, 1>}};
   }
 
-  // N, H, W, C, K: empty; one pixel; images lower or narrower than a filter, several, whose borders meet within a tile;
-  // one filter; around tiles of 128 pixels and 64 filters; channels around 8, 16 and 32, also 9 C with a remainder;
-  // long sums.
+  // N, H, W, C, K: empty; one pixel; images lower or narrower than a filter; several images in one tile; one filter;
+  // around tiles of 128 pixels and 64 filters; channels around 8, 16 and 32; 9 C not a multiple of 32; long sums.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {
         {0, 5, 5, 8, 8},    {2, 0, 5, 8, 8},    {2, 5, 0, 8, 8},     {2, 5, 3, 0, 8},    {2, 5, 3, 8, 0},
@@ -97,9 +96,9 @@ class Conv2dChannels : public ladder::Problem {
     for (const std::size_t c : {2, 4, 5, 7, 9, 15, 17, 31, 33, 48, 63, 65, 128}) sizes.push_back({2, 3, 5, c, 11});
     return sizes;
   }
-  // More than 2^31 elements in the images, and in the results.
+  // More than 2^31 elements in the images, or in the results.
   std::vector<ladder::Size> huge_sizes() const override { return {{3, 3345, 3345, 64, 1}, {3, 3345, 3345, 8, 66}}; }
-  // Layers of ResNet-50, and VGG's first.
+  // Four layers of ResNet-50 and the first of VGG.
   std::vector<ladder::Size> bench_sizes() const override {
     return {{32, 56, 56, 64, 64},
             {32, 28, 28, 128, 128},
@@ -113,7 +112,7 @@ class Conv2dChannels : public ladder::Problem {
   double flops(const ladder::Size& size) const override {
     return 18.0 * size[0] * size[1] * size[2] * size[3] * size[4];
   }
-  // Step 02 writes the im2col matrix; channels are padded to a multiple of 8.
+  // step 02's im2col matrix, and the filters with channels padded to a multiple of 8
   double scratch_bytes(const ladder::Size& size) const override {
     const std::size_t channels = ceil_div(size[3], 8) * 8;
     return 18.0 * channels * (1.0 * size[0] * size[1] * size[2] + size[4]);
@@ -123,11 +122,11 @@ class Conv2dChannels : public ladder::Problem {
   static double number(const __nv_bfloat16& value) { return static_cast<float>(value); }
   static double to_bf16(double value) { return static_cast<float>(__double2bfloat16(value)); }
 
-  // Only the last four elements of the images matter.
+  // Only the last four elements of the images are not 0.
   static double tail_of_images(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 0 ? ladder::patterns::tail(seed, buffer, i, n) : ladder::patterns::integers(seed, buffer, i, n);
   }
-  // The last element of the first 1 / kPart of the images.
+  // The special value is the last element of the first 1 / kPart of the images.
   template <double (*kValue)() noexcept, std::size_t kPart>
   static double one_special(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 0 && i + 1 == ceil_div(n, kPart) ? kValue() : ladder::patterns::random(seed, buffer, i, n);

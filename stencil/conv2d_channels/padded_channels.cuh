@@ -1,9 +1,9 @@
-// Channels padded with zeros to a multiple of 8, so that a chunk of 8 is 16 aligned bytes of one pixel, or of one tap.
+// Pads channels with zeros to a multiple of 8, so that each chunk of 8 is 16 aligned bytes of one pixel or tap.
 #pragma once
 #include "bf16_chunks.cuh"
 #include "ladder.cuh"
 
-// The channels of a pixel, or of a filter's tap, with their padding.
+// Returns the number of channels with padding.
 inline std::size_t padded(std::size_t C) { return ceil_div(C, 8) * 8; }
 
 __global__ void pad_channels(const __nv_bfloat16* __restrict__ from, uint4* __restrict__ to, std::size_t chunks,
@@ -14,8 +14,8 @@ __global__ void pad_channels(const __nv_bfloat16* __restrict__ from, uint4* __re
   to[i] = load_chunk_guarded(from + i / per_row * C + c, C - c);
 }
 
-// `rows` rows of C channels as rows of padded(C): the array itself if its chunks are aligned, else a copy. Two copies
-// at a time have tags. None of them may be 0.
+// Returns `rows` rows of C channels as rows of padded(C): the array itself if its chunks are aligned, else a copy in
+// scratch memory. Two copies in use at a time need different tags. rows and C must not be 0.
 template <typename Tag>
 const __nv_bfloat16* padded_channels(const __nv_bfloat16* from, std::size_t rows, std::size_t C) {
   if (C % 8 == 0 && aligned_for<uint4>(from)) return from;

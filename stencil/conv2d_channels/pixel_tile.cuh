@@ -1,23 +1,23 @@
-// What the steps on tensor cores share: a block's tile of 128 pixels x 64 filters, once its operands are in shared
-// memory, and channels padded to a multiple of 8.
+// Shared by the tensor core steps: multiplies and stores a block's tile of 128 pixels x 64 filters. Operands are in
+// shared memory, with channels padded to a multiple of 8.
 #pragma once
 #include "bf16_chunks.cuh"
 #include "ladder.cuh"
 #include "tensor_core.cuh"
 
-constexpr int BM = 128, BN = 64, BK = 32;  // pixels, filters, and products per result that are in shared memory
+constexpr int BM = 128, BN = 64, BK = 32;  // pixels, filters, and products per result in one stage
 constexpr int WM = 64, WN = 32, kWarpsN = BN / WN;
 constexpr int kThreads = BM / WM * kWarpsN * 32;
 
-// Rows of BK elements, their chunks of 8 swizzled.
+// Rows of BK elements, with swizzled chunks of 8.
 struct Operands {
   __nv_bfloat16 pixels[BM * BK], filters[BN * BK];
 };
 using Sums = float[WM / 16][WN / 8][4];
 
-// sums += pixels times the transpose of `filters`, this warp's part of it, for the first `depth` of BK products; what
-// follows in the same 16 must be 0. pixels(i, chunk) is the address of a chunk of this lane's row of fragment i: row
-// lane_row() + 16 i of the tile. All lanes must call it.
+// Adds to `sums` this warp's part of pixels times the transpose of `filters`, over the first `depth` of BK products.
+// If `depth` isn't a multiple of 16, the rest up to the next multiple must be 0. pixels(i, chunk) returns the address
+// of a chunk of row lane_row() + 16 i of the tile, this lane's row of fragment i. All lanes must call it.
 __device__ inline int lane_row() { return threadIdx.x / 32 / kWarpsN * WM + threadIdx.x % 16; }
 template <typename Pixels>
 __device__ __forceinline__ void multiply(Sums& sums, const Pixels& pixels, const __nv_bfloat16* filters, int depth) {
@@ -25,7 +25,7 @@ __device__ __forceinline__ void multiply(Sums& sums, const Pixels& pixels, const
 #pragma unroll
   for (int k = 0; k < BK; k += 16) {
     if (k >= depth) break;
-    unsigned a[WM / 16][4], b[WN / 16][4];  // each b: two fragments, of 8 filters each
+    unsigned a[WM / 16][4], b[WN / 16][4];  // each b is two fragments of 8 filters
 #pragma unroll
     for (int i = 0; i < WM / 16; ++i) ldmatrix_x4(a[i], pixels(i, k / 8 + lane / 16));
 #pragma unroll
@@ -42,13 +42,13 @@ __device__ __forceinline__ void multiply(Sums& sums, const Pixels& pixels, const
   }
 }
 __device__ inline void multiply(Sums& sums, const Operands& from) {
-  // 16 rows further down the swizzle is the same
+  // the swizzle repeats every 16 rows
   const auto pixels = [&](int i, int chunk) { return &from.pixels[swizzled<BK>(lane_row(), chunk) + i * 16 * BK]; };
   multiply(sums, pixels, from.filters, BK);
 }
 
-// out[pixel][filter] for the tile at (pixel0, filter0) of `pixels` x K results. `pairs`: K is even, and out aligned to
-// two elements.
+// Stores the sums of the tile at (pixel0, filter0) to out, which has `pixels` x K elements. `pairs`: K is even and out
+// is aligned to two elements.
 __device__ inline void store(const Sums& sums, __nv_bfloat16* out, std::int64_t pixel0, std::int64_t pixels,
                              int filter0, int K, bool pairs) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

@@ -1,9 +1,9 @@
-// Which taps of a 3 x 3 filter are inside the image.
+// Tests which taps of a 3 x 3 filter are inside the image.
 #pragma once
 #include <cstdint>
 
-// Bit 3 i + j: is the pixel i - 1 rows below and j - 1 columns to the right of `pixel` in the same image? Pixels are
-// numbered through all images of H x W; from `pixels` on, below 2^31 all of them, no tap is inside.
+// Returns a mask: bit 3 i + j is set if the pixel i - 1 rows below and j - 1 columns to the right of `pixel` is in the
+// same image. The `pixels` pixels, below 2^31, are numbered through all images of H x W. The mask is 0 past the last.
 __device__ inline unsigned taps_inside(std::int64_t pixel, std::int64_t pixels, int H, int W) {
   if (pixel >= pixels) return 0;
   const int h = static_cast<unsigned>(pixel) / W % H, w = static_cast<unsigned>(pixel) % W;

@@ -1,13 +1,13 @@
 // Time steps of the heat equation in 3D.
-// `steps` explicit time steps on nx x ny x nz cells: each cell becomes c0 times itself plus c1 times the sum of its six
-// direct neighbours, all of the step before; cells at the border keep their value. c1 = 1/8 is stable.
+// `steps` explicit time steps on nx x ny x nz cells. In each step a cell becomes c0 times itself plus c1 times the sum
+// of its six direct neighbours, all from the previous step. Cells at the border keep their value. c1 = 1/8 is stable.
 // practice: medium, next histogram
 #pragma once
 #include "../time_steps.cuh"
 
-// How many planes a block marches along z, so that `tiles` columns of nz planes take least time on a device that holds
-// `resident` blocks. A march of d planes takes the time of d + extra. Few long marches leave SMs idle, many short ones
-// spend their time on `extra`, and a nearly empty last wave costs as much as a full one.
+// Returns how many planes a block should march along z, if `tiles` columns of nz planes run on a device that holds
+// `resident` blocks. A march of d planes takes the time of d + extra planes. Few long marches leave SMs idle, many
+// short marches spend their time on `extra`, and a nearly empty last wave costs as much as a full one.
 inline std::size_t march_depth(std::size_t nz, std::size_t tiles, std::size_t resident, std::size_t extra) {
   std::size_t best = nz, least = ceil_div(tiles, resident) * (nz + extra);
   for (std::size_t waves = 1; waves <= 8; ++waves) {
@@ -25,12 +25,12 @@ class Heat3d : public TimeSteps {
   using Launch = void (*)(const float* in, float* out, std::size_t nx, std::size_t ny, std::size_t nz,
                           std::size_t steps, float c0, float c1);
 
-  // tile_y, tile_z: for a step with one block in gridDim.y per tile_y of ny and in gridDim.z per tile_z of nz.
+  // tile_y, tile_z: for a step with one block in gridDim.y per tile_y rows and in gridDim.z per tile_z planes.
   explicit Heat3d(Launch launch, std::size_t tile_y = 0, std::size_t tile_z = 0)
       : launch_(launch), tile_y_(tile_y), tile_z_(tile_z) {}
 
   const char* kernel() const override { return "heat3d"; }
-  // steps = 0 stands for 2.
+  // steps = 0 means 2.
   std::vector<ladder::Dim> dims() const override {
     constexpr std::size_t most = 1 << 20;
     return {{"nx", 512, 100, most}, {"ny", 512, 40, most}, {"nz", 512, 30, most}, {"steps", 0, 0, 1000}};
@@ -49,14 +49,14 @@ class Heat3d : public TimeSteps {
             size.scalars[1]);
   }
 
-  // In one time step a value passes through at most 7 roundings: 5 additions, a product, the addition of c0 times the
-  // cell. So the error is at most gamma_(7 s) times the result for the magnitudes, gamma_n = n u / (1 - n u) (Higham,
+  // In one time step a value is rounded at most 7 times: 5 additions, a product, the addition of c0 times the cell.
+  // So the error is at most gamma_(7 s) times the result for the magnitudes, gamma_n = n u / (1 - n u) (Higham,
   // Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1).
   double tolerance(const ladder::Size& size) const override {
     const double nu = 7.0 * static_cast<double>(steps(size)) * ladder::kUnitRoundoff;
     return nu / (1 - nu);
   }
-  // With c0, c1 multiples of 1/8, integers up to 4 become multiples of 8^-s; a float holds 24 bits of such sums.
+  // If c0 and c1 are multiples of 1/8, integers up to 4 become multiples of 8^-s, and their sums must fit in 24 bits.
   bool exact(const ladder::Size& size) const override {
     const double c0 = size.scalars[0], c1 = size.scalars[1];
     const auto eighths = [](double v) { return v >= 0 && v <= 1 && 8 * v == std::floor(8 * v); };
@@ -64,8 +64,8 @@ class Heat3d : public TimeSteps {
     return eighths(c0) && eighths(c1) && 6 * 4 * std::pow(8 * growth, s) <= 1 << 24;
   }
 
-  // empty, no inner cell, single lines and planes, one inner cell, around tiles (32, 120, 128, 256 along x; 8, 20, 24
-  // along y) and marches (8, 24, 128), all remainders of 4; 1 to 5 steps; other coefficients
+  // empty, no inner cell, single lines and planes, one inner cell, around tile sizes (32, 120, 128, 256 along x; 8, 20,
+  // 24 along y) and marches (8, 24, 128), all remainders modulo 4; 1 to 5 steps; other coefficients
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const ladder::Size& s : std::initializer_list<ladder::Size>{
@@ -85,7 +85,7 @@ class Heat3d : public TimeSteps {
     sizes.push_back({{100, 61, 25, 0}, {0.4f, 0.1f}});
     return sizes;
   }
-  // more than 2^31 cells; more planes than 65535 * 8, but not for the steps that refuse them
+  // more than 2^31 cells; more than 65535 * 8 planes, left out if the step refuses them
   std::vector<ladder::Size> huge_sizes() const override {
     const ladder::Size cells = {{1028, 1033, 2049, 2}, {0.25f, 0.125f}}, planes = {{5, 7, 1 << 20, 1}, {0.25f, 0.125f}};
     return tile_z_ ? std::vector<ladder::Size>{cells} : std::vector<ladder::Size>{cells, planes};

@@ -1,23 +1,23 @@
 // Max and mean pooling of images.
-// out[p][r][c] = max or mean of in[p][r s - q + i][c s - q + j] over i, j = 0..k-1: windows of k x k pixels, s
-// apart, on planes (images times channels) with a padding of q on all sides. There are (rows + 2 q - k) / s + 1
-// rows of results, rounded down, none if the padded image is lower than the window; columns likewise.
+// out[p][r][c] = max or mean of in[p][r s - q + i][c s - q + j] over i, j = 0..k-1: windows of k x k pixels with stride
+// s, on planes (images times channels) with padding q on all sides. There are (rows + 2 q - k) / s + 1 output rows,
+// rounded down, and none if the padded image is lower than the window; columns likewise.
 //
-// Decided: padding takes no part. The maximum is over the pixels inside the image, so padding counts as -infinity,
-// not 0; the mean divides by the pixels inside (PyTorch's count_include_pad=False). A window that lies wholly in
-// the padding has the maximum -infinity and the mean 0. NaN in a window makes its result NaN.
+// Padding is ignored: the maximum is over the pixels inside the image, so padding acts as -infinity, not 0; the mean
+// divides by the number of pixels inside (PyTorch's count_include_pad=False). A window entirely in the padding has the
+// maximum -infinity and the mean 0. A NaN in a window makes its result NaN.
 // practice: easy, next sample
 #pragma once
 #include "ladder.cuh"
 
 #include <cmath>
 
-// The sizes that kernels need. Rows and columns are below 2^24, so that places in a plane along one axis are ints.
+// The sizes that kernels need. Rows and columns are below 2^24, so indices along one axis of a plane fit in an int.
 struct PoolShape {
   std::int64_t planes;
   int rows, cols, out_rows, out_cols, k, stride, padding;
 
-  // Pixels of the window of output o along an axis of `length` pixels that are inside: from first to last - 1.
+  // Along an axis of `length` pixels, the window of output o has the pixels first(o) to last(o, length) - 1 inside.
   __host__ __device__ int first(int o) const { return o * stride - padding > 0 ? o * stride - padding : 0; }
   __host__ __device__ int last(int o, int length) const {
     return o * stride - padding + k < length ? o * stride - padding + k : length;
@@ -39,13 +39,13 @@ inline PoolShape pool_shape(std::size_t planes, std::size_t rows, std::size_t co
           padding};
 }
 
-// What the mean and the maximum do with a window.
+// Reduces a window to its mean or its maximum.
 template <bool kMean>
 struct Pool {
   static __device__ float nothing() { return kMean ? 0.0f : -INFINITY; }
   static __device__ float join(float a, float b) {
     if (kMean) return a + b;
-    return a > b || a != a ? a : b;  // NaN stays; fmaxf would return the other
+    return a > b || a != a ? a : b;  // keeps NaN; fmaxf would return the other operand
   }
   static __device__ float result(float v, int count) {
     return kMean ? (count > 0 ? v / static_cast<float>(count) : 0) : v;
@@ -54,9 +54,9 @@ struct Pool {
 
 class Pool2d : public ladder::Problem {
  public:
-  // in is planes x rows x cols, out planes x out_rows x out_cols, row-major without gaps; they do not overlap and need
-  // be aligned to a float only. k is 1 to 16, stride 1 to 8, padding 0 to 64, rows and cols below 2^24. Any of planes,
-  // rows and cols may be 0; with padding there may be results all the same.
+  // in is planes x rows x cols, out is planes x out_rows x out_cols, row-major without gaps. They don't overlap and
+  // need not be 16-byte aligned. k is 1 to 16, stride 1 to 8, padding 0 to 64, rows and cols below 2^24. planes, rows
+  // and cols may be 0; with padding there may be outputs even if rows or cols is 0.
   using Launch = void (*)(const float* in, float* out, std::size_t planes, std::size_t rows, std::size_t cols, int k,
                           int stride, int padding, bool mean);
 
@@ -64,7 +64,7 @@ class Pool2d : public ladder::Problem {
 
   const char* family() const override { return "stencil"; }
   const char* kernel() const override { return "pool2d"; }
-  // k = 0 stands for 3, stride = 0 for 2.
+  // k = 0 means 3, stride = 0 means 2.
   std::vector<ladder::Dim> dims() const override {
     return {{"planes", 2048, 3, std::size_t{1} << 31},
             {"rows", 112, 61, (1 << 24) - 1},
@@ -86,7 +86,7 @@ class Pool2d : public ladder::Problem {
             static_cast<int>(stride(size)), static_cast<int>(size[5]), size[6] != 0);
   }
 
-  // scale: of a mean the mean of the magnitudes; a maximum must be equal, but either zero will do.
+  // scale: for a mean the mean of the magnitudes. A maximum must be exact, except that 0 may have either sign.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const float* in = host.at<const float>(0);
@@ -112,8 +112,8 @@ class Pool2d : public ladder::Problem {
     }
   }
 
-  // A pixel passes through at most k^2 - 1 additions, in any order, and a division, or a product with a rounded
-  // reciprocal: k^2 + 1 roundings in all (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1).
+  // A pixel takes part in at most k^2 - 1 additions, in any order, and a division, or a product with a rounded
+  // reciprocal: at most k^2 + 1 roundings (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1).
   double tolerance(const ladder::Size& size) const override {
     const double nu = static_cast<double>(window(size) * window(size) + 1) * ladder::kUnitRoundoff;
     return nu / (1 - nu);
@@ -127,8 +127,8 @@ class Pool2d : public ladder::Problem {
             {"special", false, special}};
   }
 
-  // Empty, smaller than the window, windows of one pixel and of the image, gaps between windows, windows wholly in the
-  // padding, around the tiles' sizes.
+  // Empty, smaller than the window, windows of one pixel and of the whole image, gaps between windows, windows entirely
+  // in the padding, around tile sizes.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const std::size_t mean : {0, 1}) {
@@ -145,7 +145,7 @@ class Pool2d : public ladder::Problem {
     }
     return sizes;
   }
-  // More than 2^31 pixels in and out; more planes than gridDim.y counts; a long row.
+  // More than 2^31 pixels in and out; more planes than gridDim.y allows; a long row.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{70001, 200, 160, 3, 1, 1, 0}, {9, 16, (1 << 24) - 1, 2, 1, 0, 1}};
   }
@@ -173,7 +173,7 @@ class Pool2d : public ladder::Problem {
   }
 
  private:
-  // -1 to -2: a zero from the padding would be the maximum.
+  // -2 to -1: a 0 from the padding would be the maximum.
   static double negative(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return -1.5 + ladder::patterns::random(seed, buffer, i, n) / 2;
   }
@@ -181,7 +181,7 @@ class Pool2d : public ladder::Problem {
   static double one_special(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return i == n / 2 ? kValue() : ladder::patterns::random(seed, buffer, i, n);
   }
-  // Zeros, subnormals, infinities of both signs, NaN; no number so large that a sum of finite ones overflows.
+  // Zeros, subnormals and infinities of both signs; sums of the finite values don't overflow.
   static double special(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     constexpr double infinity = std::numeric_limits<double>::infinity(), least = 0x1p-149;
     constexpr double values[] = {0.0, -0.0, least, -least, 0x1p-126, 1.0, -1.0, -infinity, -infinity, infinity, 1e30};

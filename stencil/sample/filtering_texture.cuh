@@ -1,9 +1,9 @@
-// Arrays of float, and texture and surface objects of them, kept from one launch to the next.
+// CUDA arrays of float with their texture and surface objects, cached between launches.
 #pragma once
 #include "ladder.cuh"
 
-// An image in an array, which only the texture unit knows the layout of: neighbours in both directions are near each
-// other in memory. A kernel reads it through `texture`, which clamps and filters, and writes it through `surface`.
+// An image in a CUDA array. Its layout is opaque: neighbours in both directions are close in memory. A kernel reads it
+// through `texture`, which clamps and filters linearly, and writes it through `surface`.
 struct FilteredArray {
   cudaArray_t array = nullptr;
   cudaTextureObject_t texture = 0;
@@ -11,7 +11,8 @@ struct FilteredArray {
   std::size_t rows = 0, cols = 0;
 };
 
-// The caller's step has one of each, for one stream. normalised: coordinates go from 0 to 1 across the image.
+// Returns an array of this size, with undefined contents; the last one is cached. Use it in one stream only, with the
+// same `normalised` in all calls. normalised: texture coordinates run from 0 to 1 across the image.
 static inline const FilteredArray& filtered_array(std::size_t rows, std::size_t cols, bool normalised = false) {
   static FilteredArray kept;
   if (kept.rows == rows && kept.cols == cols) return kept;

@@ -1,7 +1,7 @@
 // A bilinear resize of an image.
-// out[r][c] is the image at y = (r + 0.5) rows_in / rows_out - 0.5, x likewise: pixel centres lie at + 0.5, and the two
-// images have the same edges. Between four pixels: the weights along an axis are f and 1 - f, f = x - floor(x), and
-// indices outside are clamped. As PyTorch's interpolate(mode="bilinear", align_corners=False), without antialiasing.
+// out[r][c] is the image at y = (r + 0.5) rows_in / rows_out - 0.5, x likewise: pixel centres are at i + 0.5, and both
+// images have the same edges. It interpolates between four pixels, with weights 1 - f and f along an axis, f = x -
+// floor(x); indices are clamped. Same as PyTorch's interpolate(mode="bilinear", align_corners=False, antialias=False).
 // practice: easy, next conv2d
 #pragma once
 #include "ladder.cuh"
@@ -10,21 +10,21 @@
 #include <cmath>
 #include <numeric>
 
-// How a step finds and weighs the four pixels; the bound depends on it.
+// How a step computes coordinates and weights; the error bound depends on it.
 enum class Sampling {
-  exact,   // coordinates as if in double, weights and sums in float
+  exact,   // coordinates in double or as accurate, weights and sums in float
   single,  // coordinates in float
-  texture  // coordinates in float, and the texture unit filters: weights have 8 bits of fraction
+  texture  // coordinates in float; the texture unit filters with weights of 8 fractional bits
 };
 
 class Sample : public ladder::Problem {
  public:
-  // Row-major images without gaps, which do not overlap and need not be 16-byte aligned. No side is above 2^18.
-  // Where a side of `out` is 0 nothing is done; else `in` has pixels.
+  // Both images are row-major without gaps. They don't overlap and need not be 16-byte aligned. Sides are at most 2^18.
+  // If a side of `out` is 0, nothing is done; otherwise `in` must not be empty.
   using Launch = void (*)(const float* in, float* out, std::size_t rows_in, std::size_t cols_in, std::size_t rows_out,
                           std::size_t cols_out);
   static constexpr std::size_t kMostSide = 1 << 18;
-  static constexpr std::size_t kMostTextureSide = 65000;  // a two-dimensional array may have 131072 x 65536 texels
+  static constexpr std::size_t kMostTextureSide = 65000;  // a 2D array may have 131072 x 65536 texels
 
   explicit Sample(Launch launch, Sampling sampling = Sampling::single) : launch_(launch), sampling_(sampling) {}
 
@@ -48,7 +48,7 @@ class Sample : public ladder::Problem {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1], size[2], size[3]);
   }
 
-  // scale = the largest magnitude of the 4 x 4 pixels around the point, A
+  // scale = A, the largest magnitude of the 4 x 4 pixels around the point
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const float* in = host.at<const float>(0);
@@ -70,13 +70,13 @@ class Sample : public ladder::Problem {
     }
   }
 
-  // In units of A; u = 2^-24. The result moves by at most 2 A per pixel that a coordinate moves, along each axis.
-  // - A row of two pixels: f is rounded, 1 - f again, so a weight is off by 1.5 u and the two products by 3 u A; two
-  //   products and a sum round by u A each at most, as the weights add up to 1: 6 u A. The mean of two such rows is off
-  //   by these 6 u A and by 6 u A of its own: 12, and 13 with all terms in u^2.
-  // - Coordinates in float, (i + 0.5) * (in / out) - 0.5: three roundings of a number up to `in`, and one of the
-  //   quotient: 4 u in pixels, times 2 A, for each axis.
-  // - A texture's fraction has 8 bits, rounded or cut off: 1/256 of a pixel, times 2 A, for each axis.
+  // Bound in units of A; u = 2^-24. If a coordinate is off by d pixels, the result is off by at most 2 A d, per axis.
+  // - Two pixels along a row: f is rounded, then 1 - f, so a weight is off by 1.5 u and the two products by 3 u A. The
+  //   weights add up to 1, so two products and a sum round by at most u A each: 6 u A. The mean of two such rows is off
+  //   by these 6 u A and by 6 u A of its own: 12 u A, 13 u A with all terms in u^2.
+  // - Coordinates in float, (i + 0.5) * (in / out) - 0.5: three roundings of a number up to `in` and one of the
+  //   quotient: 4 u times `in` pixels, times 2 A, per axis.
+  // - A texture's fraction has 8 bits, rounded or truncated: 1/256 of a pixel, times 2 A, per axis.
   double tolerance(const ladder::Size& size) const override {
     constexpr double u = ladder::kUnitRoundoff;
     double bound = 13 * u;
@@ -84,8 +84,8 @@ class Sample : public ladder::Problem {
     if (sampling_ == Sampling::texture) bound += 4.0 / 256;
     return bound;
   }
-  // Multiples of 1/128 as weights and small integers as pixels: all products and sums have at most 20 bits. A texture
-  // may be exact then, but nobody promises it.
+  // With weights that are multiples of 1/128 and small integers as pixels, products and sums have at most 20 bits. A
+  // texture may be exact then too, but that is not documented.
   bool exact(const ladder::Size& size) const override {
     const auto in_128ths = [](std::size_t in, std::size_t out) {
       const std::size_t parts = out == 0 ? 1 : out / std::gcd(in, out);
@@ -94,7 +94,7 @@ class Sample : public ladder::Problem {
     return sampling_ != Sampling::texture && in_128ths(size[0], size[2]) && in_128ths(size[1], size[3]);
   }
 
-  // What a texture unit does with NaN, infinity and the weight 0 is not documented.
+  // How a texture unit treats NaN, infinity and the weight 0 is not documented.
   std::vector<ladder::Pattern> patterns() const override {
     std::vector<ladder::Pattern> all = {{"random", false, ladder::patterns::random},
                                         {"integers", true, ladder::patterns::integers},
@@ -109,8 +109,8 @@ class Sample : public ladder::Problem {
     return "how far NaN and infinity spread, if a coordinate rounds across a pixel or a weight is 0, is not asked";
   }
 
-  // Empty, single pixels, rows and columns; enlarged and reduced by whole numbers, by powers of two (exact) and by odd
-  // ratios; one axis only; the same size, which is a copy; around the tiles' sizes, 8 and 32.
+  // Empty, single pixels, rows and columns; enlarged and reduced by integers, by powers of two (exact) and by odd
+  // ratios; one axis only; the same size, which is a copy; around the tile sizes 8 and 32.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 0, 0, 0},     {5, 7, 0, 3},     {5, 7, 3, 0},         {1, 1, 1, 1},      {1, 1, 5, 7},
             {2, 2, 4, 4},     {4, 4, 2, 2},     {1, 9, 1, 4},         {9, 1, 20, 1},     {3, 5, 3, 5},
@@ -118,17 +118,17 @@ class Sample : public ladder::Problem {
             {33, 31, 32, 64}, {5, 100, 9, 1},   {100, 5, 1, 9},       {40, 60, 10, 15},  {17, 23, 64, 128},
             {3, 3, 96, 96},   {50, 70, 99, 69}, {127, 129, 130, 257}, {5, 3000, 6, 2999}};
   }
-  // More than 2^31 pixels in both images; the second with the longest side.
+  // More than 2^31 pixels in both images; the second pair has the longest side allowed.
   std::vector<ladder::Size> huge_sizes() const override {
     const ladder::Size square = {50000, 50000, 46341, 46342}, tall = {kMostSide, 8200, kMostSide, 8193};
     if (sampling_ == Sampling::texture) return {square};
     return {square, tall};
   }
-  // Twice as large and half as large, from and to a screen, and an odd ratio.
+  // Twice as large, half as large, a screen's size, and an odd ratio.
   std::vector<ladder::Size> bench_sizes() const override {
     return {{4096, 4096, 8192, 8192}, {8192, 8192, 4096, 4096}, {1080, 1920, 2160, 3840}, {4001, 6007, 3001, 4507}};
   }
-  // Sides of the result from half to twice the image's, which textures take.
+  // The sides of `out` are half to twice those of `in`, and small enough for a texture.
   ladder::Size random_size(ladder::Draw& draw, double bytes) const override {
     constexpr double most = kMostTextureSide / 2;
     const double pixels = bytes / sizeof(float), by_y = draw.log_uniform(0.5, 2), by_x = draw.log_uniform(0.5, 2);
@@ -143,11 +143,11 @@ class Sample : public ladder::Problem {
         draw.near(static_cast<std::size_t>(std::max(1.0, static_cast<double>(cols_in) * by_x)));
     return {rows_in, cols_in, rows_out, cols_out};
   }
-  // An array of the image, or of its columns already resized.
+  // a copy of the image in an array, or the image resized along its rows
   double scratch_bytes(const ladder::Size& size) const override {
     return 4.0 * static_cast<double>(size[0]) * static_cast<double>(std::max(size[1], size[3]));
   }
-  // Of an image that shrinks by more than 2 not all pixels are read.
+  // If the image shrinks by more than 2, not all pixels are read.
   double bytes(const ladder::Size& size) const override {
     const auto read = [&](int axis) { return static_cast<double>(std::min(size[axis], 2 * size[axis + 2])); };
     return 4 * (read(0) * read(1) + static_cast<double>(size[2]) * static_cast<double>(size[3]));
@@ -161,10 +161,10 @@ class Sample : public ladder::Problem {
     std::int64_t floor;
     double fraction;
   };
-  // Where index i of `out` lies on the axis of `in`, in whole numbers: ((2 i + 1) in - out) / (2 out).
+  // Returns the coordinate in `in` of index i of `out`, computed in integers: ((2 i + 1) in - out) / (2 out).
   static Point point(std::size_t i, std::size_t in, std::size_t out) {
     const auto whole = static_cast<std::int64_t>(2 * out);
-    const auto at = static_cast<std::int64_t>((2 * i + 1) * in + out);  // one pixel to the right, so never below 0
+    const auto at = static_cast<std::int64_t>((2 * i + 1) * in + out);  // plus one pixel, so never negative
     return {at / whole - 1, static_cast<double>(at % whole) / static_cast<double>(whole)};
   }
   static double nan_in_middle(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {

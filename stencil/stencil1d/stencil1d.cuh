@@ -1,6 +1,6 @@
 // First derivative by a stencil of 9 points.
 // d[i] = sum over k = 1..4 of c[k - 1] * (f[i + k] - f[i - k]), with coefficients known at run time. Outside the array
-// f counts as 0. With c = {4/5, -1/5, 4/105, -1/280} d is the first derivative of f, of eighth order.
+// f is 0. With c = {4/5, -1/5, 4/105, -1/280} d is an eighth-order approximation of the first derivative of f.
 // practice: easy, next conv1d
 #pragma once
 #include "ladder.cuh"
@@ -11,7 +11,7 @@ constexpr int kRadius = 4;
 
 class Stencil1d : public ladder::Problem {
  public:
-  // f and d have n elements and do not overlap; c has kRadius. None need be 16-byte aligned. n may be 0.
+  // f and d have n elements, c has kRadius. Arrays don't overlap and need not be 16-byte aligned. n may be 0.
   using Launch = void (*)(const float* f, const float* c, float* d, std::size_t n);
 
   explicit Stencil1d(Launch launch) : launch_(launch) {}
@@ -44,7 +44,7 @@ class Stencil1d : public ladder::Problem {
   }
 
   // A sum of 8 products in any order is off by at most gamma_8 sum |c| |f|, gamma_n = n u / (1 - n u) (Higham, Accuracy
-  // and Stability of Numerical Algorithms, 2nd ed., (3.5)); with the difference first, by less.
+  // and Stability of Numerical Algorithms, 2nd ed., (3.5)); if differences are computed first, by less.
   double tolerance(const ladder::Size&) const override {
     constexpr double nu = 2 * kRadius * ladder::kUnitRoundoff;
     return nu / (1 - nu);

@@ -1,6 +1,6 @@
-// Records to arrays, by way of shared memory.
-// `in` holds `rows` records of 32 floats, out[field * rows + row] = in[row * 32 + field]: the transpose of a matrix 32
-// floats wide. The steps differ in how a block's tile uses the 32 banks of shared memory. Bit-equal.
+// Records to arrays (AoS to SoA) through shared memory.
+// `in` holds `rows` records of 32 floats: out[field * rows + row] = in[row * 32 + field], the transpose of a matrix 32
+// floats wide. The steps differ in how a block's tile uses the 32 banks of shared memory. Results are bit-equal.
 // practice: medium, next transpose_inplace
 #pragma once
 #include "../matrix_map.cuh"

@@ -1,10 +1,10 @@
-// out = in, copied along the rows (kernel copy_row) or down the columns (copy_col). Bit-equal.
+// A copy of a matrix, along the rows (kernel copy_row) or down the columns (copy_col). Results are bit-equal.
 #pragma once
 #include "../matrix_map.cuh"
 
 class CopyMatrix : public MatrixMap {
  public:
-  // kernel: copy_row or copy_col.
+  // kernel: "copy_row" or "copy_col".
   CopyMatrix(const char* kernel, Launch launch, std::size_t tile_in_y)
       : MatrixMap(launch, tile_in_y), kernel_(kernel) {}
   const char* kernel() const override { return kernel_; }

@@ -1,5 +1,5 @@
 // The transpose of a matrix, out of place.
-// out = transpose of in: out[col * rows + row] = in[row * cols + col]. Bit-equal.
+// out[col * rows + row] = in[row * cols + col]. Results are bit-equal.
 // practice: easy, next sum
 #pragma once
 #include "../matrix_map.cuh"

@@ -1,5 +1,5 @@
 // The transpose of a square matrix, in place.
-// a = transpose of a, a square matrix of n x n floats, row-major, without a second matrix. Bit-equal.
+// `a` is n x n floats, row-major, and is transposed without a second matrix. Results are bit-equal.
 // practice: medium, next stage
 #pragma once
 #include "../matrix_map.cuh"
@@ -31,7 +31,7 @@ class TransposeInplace : public ladder::Problem {
     return {{"random", false, ladder::patterns::random}, {"special", false, ladder::patterns::special}};
   }
   std::vector<ladder::Size> test_sizes() const override {
-    // around the tiles of 32 and 64, every remainder of 8, and more than the 8 tiles a side of step 03's groups
+    // around the tile sizes 32 and 64, all remainders modulo 8, more tiles per side than the 8 of step 03's groups
     return {{0},  {1},  {2},  {3},   {4},   {5},   {8},   {31},  {32},  {33},  {63},  {64},  {65},  {68},
             {95}, {96}, {97}, {127}, {128}, {129}, {191}, {192}, {193}, {257}, {262}, {300}, {571}, {1034}};
   }

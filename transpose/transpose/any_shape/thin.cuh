@@ -1,22 +1,22 @@
-// Matrices of few rows or few columns. A tile is a piece of the longer side, and all of the shorter one.
+// Transposes matrices of few rows or few columns. A tile spans the whole shorter side and a piece of the longer one.
 #pragma once
 #include "../transpose.cuh"
 
 namespace transpose_thin {
 
 constexpr unsigned kBlock = 256, kWarps = kBlock / 32;
-constexpr unsigned kElements = 8192;              // of a tile, at most
-constexpr std::size_t kMostFew = kElements / 32;  // of the shorter side
-constexpr unsigned kAtOnce = 16;                  // floats of a thread in flight
+constexpr unsigned kElements = 8192;              // per tile, at most
+constexpr std::size_t kMostFew = kElements / 32;  // longest shorter side
+constexpr unsigned kAtOnce = 16;                  // floats in flight per thread
 
-// Words of padding after each 32. One removes the 32-way conflict of a stride of 32 and costs odd strides a second
-// wavefront or more. It makes 31 a 32, so multiples of 31 get three.
+// Returns the words of padding after each 32 words. One word removes the 32-way conflict of a stride of 32; odd strides
+// then take a second wavefront or more. It turns a stride of 31 into 32, so multiples of 31 get three words.
 constexpr unsigned kMostPadding = 3;
 __device__ inline unsigned padding_for(unsigned few) { return few % 31 == 0 ? kMostPadding : 1; }
 
-// kFewRows: `in` has `few` rows of `length` floats, `out` has rows of `few`; else the other way round. A block takes
-// 2^log_width of the length and all of the few. In the matrix with short rows that is one piece of memory, moved by
-// float4; in the other it is a part of each row, moved by floats.
+// kFewRows: `in` is few x length and `out` is length x few; otherwise the reverse. A block handles 2^log_width of the
+// length and all of `few`. In the matrix with short rows this is one contiguous piece, moved as float4; in the other it
+// is a part of each row, moved as floats.
 template <bool kFewRows>
 __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict__ in, float* __restrict__ out,
                                                          unsigned few, std::size_t length, unsigned log_width) {
@@ -26,12 +26,12 @@ __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict
   const unsigned tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
   const std::size_t first = std::size_t{blockIdx.x} << log_width;
   const auto width = static_cast<unsigned>(min(length - first, std::size_t{1} << log_width));
-  // the piece starts `past` floats after a 16-byte boundary, in memory and in the tile
+  // the piece starts `past` floats after a 16-byte boundary, in global memory and in the tile
   const float* const piece = (kFewRows ? out : in) + first * few;
   const unsigned past = reinterpret_cast<std::uintptr_t>(piece) / sizeof(float) % 4, end = past + width * few;
 
-  // calls body(k, index in the matrix of long rows, index in the tile) for kAtOnce parts of 32 floats of this warp,
-  // from `from` on; with `checked` only for those that exist
+  // calls body(k, index in the matrix with long rows, index in the tile) for kAtOnce parts of 32 floats of this warp,
+  // starting at part `from`; `checked`: skips elements outside the matrix
   const auto for_parts = [&](unsigned from, bool checked, const auto& body) {
 #pragma unroll
     for (unsigned k = 0; k < kAtOnce; ++k) {
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict
   const unsigned parts = few << (log_width - 5);
 
   if constexpr (kFewRows) {
-    // load: parts of the rows
+    // load: parts of the long rows
     for (unsigned from = 0; from < parts; from += kAtOnce * kWarps) {
       const auto load = [&](bool checked) {
         float v[kAtOnce];
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict
       }
     }
     __syncthreads();
-    // store: the piece
+    // store: the contiguous piece
     float* const to = out + first * few - past;
     for (unsigned i = 4 * tid; i < end; i += 4 * kBlock) {
       const float* const from = tile + padded(i);
@@ -71,9 +71,9 @@ __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict
       }
     }
   } else {
-    // load: the piece
+    // load: the contiguous piece
     const float* const from = in + first * few - past;
-    constexpr unsigned kLoads = kElements / 4 / kBlock + 1;  // one more: the piece may start off a boundary
+    constexpr unsigned kLoads = kElements / 4 / kBlock + 1;  // one more if the piece is misaligned
     float4 v[kLoads];
 #pragma unroll
     for (unsigned k = 0; k < kLoads; ++k) {
@@ -93,14 +93,14 @@ __global__ void __launch_bounds__(kBlock) transpose_thin(const float* __restrict
       }
     }
     __syncthreads();
-    // store: parts of the rows
+    // store: parts of the long rows
     for (unsigned begin = 0; begin < parts; begin += kAtOnce * kWarps) {
       for_parts(begin, true, [&](unsigned, std::size_t at, unsigned from_tile) { out[at] = tile[from_tile]; });
     }
   }
 }
 
-// The shorter side is 1 to kMostFew. Tiles grow as long as there are four for each SM.
+// The shorter side must be 1 to kMostFew. Tiles are widened while at least four per SM remain.
 inline void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   const bool few_rows = rows <= cols;
   const std::size_t few = std::min(rows, cols), length = std::max(rows, cols);

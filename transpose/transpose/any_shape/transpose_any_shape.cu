@@ -1,4 +1,4 @@
-// A transpose of any shape: step 11, or thin tiles where a tile of 64 columns and 96 rows would be nearly empty.
+// A transpose for any shape: step 11, or thin tiles where a tile of 96 rows x 64 columns would be mostly empty.
 #include "../transpose_11_shifted_tiles.cu"
 #include "any_shape.cuh"
 #include "thin.cuh"
