@@ -1,8 +1,8 @@
 // Problem:  the mean of 3 x 3 pixels: 9 FLOP for 8 bytes to and from DRAM, so memory bandwidth is the limit.
 // Idea:     one thread per pixel; threadIdx.x is the row, as the outer loop "for row" suggests. That is the mistake.
-// Expect:   0.03 to 0.15 of a copy: each load touches 32 sectors instead of 4 or 5, and a store fills 4 bytes of each.
+// Expect:   0.03 to 0.15 of a copy: each load touches 32 sectors instead of 4 or 5, and a store writes 4 bytes of each.
 // Measured: 0.05 of a copy at 8192x8192 (H200); 0.07 (H100).
-// Next:     every pixel is right and every access in bounds. Which metric shows the mistake?
+// Next:     all pixels are right and all accesses are in bounds. Which metric shows the mistake?
 #include "blur.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;

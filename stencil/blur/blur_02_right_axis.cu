@@ -1,8 +1,8 @@
-// Problem:  the lanes of a warp in step 01 lie in 32 rows: 32 sectors per request.
+// Problem:  in step 01 the lanes of a warp access 32 rows: 32 sectors per request.
 // Idea:     threadIdx.x is the column; nothing else changes.
-// Expect:   0.6 to 0.8 of a copy, as a copy by 4-byte accesses: 4 or 5 sectors per request, and L1 serves 8 of 9 loads.
+// Expect:   0.6 to 0.8 of a copy, like a copy of 4-byte words: 4 or 5 sectors per request, and L1 serves 8 of 9 loads.
 // Measured: 7.99x step 01, 0.38 of a copy at 8192x8192 (H200); 7.96x, 0.53 (H100).
-// Why:      both cards are as fast, so DRAM isn't the limit: 122 instructions per pixel take 71 % of the issue slots.
+// Why:      both cards take equally long: DRAM isn't the limit. 121 instructions per pixel use 72 % of the issue slots.
 // Next:     each pixel is loaded 9 times. Would 6 loads be faster?
 #include "blur.cuh"
 

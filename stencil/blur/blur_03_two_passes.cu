@@ -1,9 +1,9 @@
 // Problem:  step 02 loads 9 pixels for one result.
-// Idea:     a box is separable: sums of 3 along rows into a second image, then sums of 3 down columns: 6 loads instead
-//           of 9. In place, the second pass would read sums that other blocks have replaced.
-// Expect:   0.4 to 0.6x step 02: the saved loads hit L1, while a whole image more is written and read again.
+// Idea:     a box filter is separable: sums of 3 along rows into a second image, then sums of 3 down columns: 6 loads
+//           instead of 9. In place, the second pass would read sums that other blocks have replaced.
+// Expect:   0.4 to 0.6x step 02: the saved loads hit L1, but a second image is written and read.
 // Measured: 0.73x step 02, 0.27 of a copy at 8192x8192 (H200); 0.67x, 0.35 (H100).
-// Why:      step 02's limit is its 122 instructions per pixel, not DRAM. The two passes have 68 and 62 (SASS).
+// Why:      step 02's limit is its 121 instructions per pixel, not DRAM. The two passes have 61 and 67 (ncu).
 // Next:     how do you get 6 loads without the second image?
 #include "blur.cuh"
 

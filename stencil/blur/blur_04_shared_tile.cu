@@ -1,14 +1,14 @@
 // Problem:  step 03 writes its row sums to memory and reads them back.
-// Idea:     the textbook's tile: 32 x 8 pixels and a halo of two columns and two rows in shared memory; all 9 loads
-//           come from there. Indices are clamped at the image's edge, not at the tile's.
+// Idea:     the textbook tile: 32 x 8 pixels and a halo of two columns and two rows in shared memory serve all 9 loads.
+//           Indices are clamped at the image's edge, not at the tile's.
 // Expect:   0.8 to 1.4x step 03, 0.6 to 1.0x step 02: loads hit the same SRAM; the tile adds a store and a barrier.
 // Measured: 1.29x step 03, 0.35 of a copy at 8192x8192 (H200); 1.35x, 0.48 (H100).
-// Why:      0.94x step 02: as many instructions per pixel (ncu), and a barrier, which takes 22 % of the waiting.
+// Why:      0.94x step 02: as many instructions per pixel; 22 % of the stalls are at the barrier (ncu).
 // Next:     which threads may return before the barrier?
 #include "blur.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;
-constexpr int kHalo = kWindow - 1;  // to the right and below
+constexpr int kHalo = kWindow - 1;  // on the right and below
 constexpr int kLoadX = kTileX + kHalo, kLoadY = kTileY + kHalo;
 
 __global__ void blur_shared_tile(const float* __restrict__ in, float* __restrict__ out, long long rows,
@@ -17,7 +17,7 @@ __global__ void blur_shared_tile(const float* __restrict__ in, float* __restrict
   const int tx = threadIdx.x, ty = threadIdx.y;
   const long long row0 = blockIdx.y * kTileY, col0 = blockIdx.x * kTileX;
 
-  // load tile and halo: thread t takes pixels t, t + 256, ... of the tile
+  // load tile and halo: thread t loads pixels t, t + 256, ... of the tile
   for (int i = ty * kTileX + tx; i < kLoadX * kLoadY; i += kTileX * kTileY) {
     const int x = i % kLoadX, y = i / kLoadX;
     tile[y][x] = in[min(row0 + y, rows - 1) * cols + min(col0 + x, cols - 1)];

@@ -1,9 +1,9 @@
 // Problem:  step 04 takes 9 loads per pixel from the tile.
-// Idea:     separable within the tile: row sums in a second shared array, a barrier, then 3 loads down. The sums can't
-//           go back into the tile: a neighbour may not have read the pixel yet.
+// Idea:     a separable filter in the tile: row sums in a second shared array, a barrier, then 3 loads down a column.
+//           The sums can't overwrite the tile: a neighbour may not have read the pixel yet.
 // Expect:   0.9 to 1.1x step 04: 8 shared-memory accesses per pixel (6.75 loads) instead of 9, and one barrier more.
 // Measured: 0.88x step 04, 0.31 of a copy at 8192x8192 (H200); 0.89x, 0.42 (H100).
-// Why:      a quarter fewer shared loads, but 24 % more instructions (ncu). Barriers take the same share of waiting.
+// Why:      a quarter fewer shared loads, but 24 % more instructions (ncu). Barriers have the same share of stalls.
 // Next:     every load still clamps two indices, with instructions. Which unit of an SM could clamp instead?
 #include "blur.cuh"
 

@@ -1,19 +1,19 @@
 // Problem:  steps 01 to 05 clamp indices with instructions.
-// Idea:     let the texture unit clamp. A texture object describes the image: address, size, pitch, and what an index
-//           outside means. An image that breaks its limits is copied in pieces into pitched memory.
+// Idea:     let the texture unit clamp. A texture object has the image's address, size and pitch, and the address mode.
+//           An image that exceeds its limits is copied in pieces into pitched memory.
 // Expect:   0.17 to 0.23 of a copy (H200): 9 fetches per pixel, and an SM's four texture units return at most 4 texels
 //           per clock: 132 x 4 x 1.98 GHz / 9 = 116 pixels per ns, 930 GB/s.
 // Measured: 0.62x step 05, 0.19 of a copy at 8192x8192 (H200); 0.62x, 0.26 (H100).
-// Why:      as computed: 76 % of all waiting is for a place in the texture unit's queue (ncu).
+// Why:      as computed: 76 % of all stalls wait for the texture unit's queue (ncu).
 // Next:     three pixels, one below the other, use the same row sum. Which thread could keep it in a register?
 // needs: gpu
 #include "blur.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;
-// of a piece, halo included; every GPU takes 131072 x 65000 texels
+// of a piece with its halo; every GPU supports textures of 131072 x 65000 texels
 constexpr std::size_t kMaxCols = 1 << 16, kMaxRows = 1 << 15;
 
-// A piece of rows x cols without its halo; `pitch` is that of `out`. A texel's centre is at + 0.5.
+// Blurs a piece of rows x cols pixels, not counting its halo. `pitch` is that of `out`. Texel centres are at i + 0.5.
 __global__ void blur_texture(cudaTextureObject_t in, float* __restrict__ out, int rows, int cols, long long pitch) {
   const int row = blockIdx.y * kTileY + threadIdx.y;
   const int col = blockIdx.x * kTileX + threadIdx.x;
@@ -27,7 +27,7 @@ __global__ void blur_texture(cudaTextureObject_t in, float* __restrict__ out, in
   out[row * pitch + col] = sum * kNinth;
 }
 
-// A clamping texture of the image at `in`. The last one is cached, since creating one costs the host microseconds.
+// Returns a clamping texture of the image at `in`. The last one is cached: creating one takes the host microseconds.
 static cudaTextureObject_t texture_of(const float* in, std::size_t rows, std::size_t cols, std::size_t pitch_bytes) {
   static cudaTextureObject_t texture = 0;
   static cudaResourceDesc current = {};

@@ -11,7 +11,7 @@
 
 constexpr int kBlockX = 128, kBlockY = 4;  // threads
 constexpr int kRows = 4;                   // per thread
-constexpr double kThinShare = 0.25;        // with less of a block's pixels in the image, a thread per pixel is faster
+constexpr double kThinShare = 0.25;        // with less of a block's pixels in the image, thin_cells is faster
 
 static __device__ float4 mean4(float4 a, float4 b, float4 c) {
   return make_float4((a.x + b.x + c.x) * kNinth, (a.y + b.y + c.y) * kNinth, (a.z + b.z + c.z) * kNinth,
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kBlockX)
   const long long col0 = std::int64_t{blockIdx.x} * kBlockX, col = col0 + threadIdx.x;
   const long long row0 = tile_y() * kStagedRows;
   if (row0 >= rows) return;
-  const int last = static_cast<int>(min(rows - 1 - row0, kStagedRows + kWindow - 2LL));  // of the tile's rows
+  const int last = static_cast<int>(min(rows - 1 - row0, kStagedRows + kWindow - 2LL));  // row of the tile to read
 
   // load
   stage_rows<kBlockX>(tile, in, rows * cols, 0, last + 1, [&](int r) { return (row0 + r) * cols + col0; });
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kBlockX)
   }
 }
 
-// Few rows or columns: a thread per pixel.
+// Few rows or columns: threads take pixels in memory order.
 template <typename Index>
 __global__ void __launch_bounds__(kThinBlock)
     blur_register_window_thin(const float* __restrict__ in, float* __restrict__ out, Index rows, Divisor<Index> cols) {

@@ -1,11 +1,11 @@
-// The blur on the CPU, a ladder of its own, so that the GPU is set against a fair CPU and not against a slow loop:
+// The blur on the CPU, from a slow loop to vector code on all cores, so that the GPU is compared with a fast CPU:
 //
 //   blur_cpu                 checks every variant, then times it on 4096 x 8192
 //   blur_cpu ROWS COLS       the same at another size
 //   blur_cpu --check         only checks, on awkward sizes
 //
-// Every variant is checked against the same reference as the GPU's steps, in double. The last one, a tiled loop that
-// clamps at the edge of its tile instead of loading a halo, is wrong and must fail that check. Exit status: 0 if so.
+// Every variant is checked against the same reference as the GPU's steps, in double. One more, a tiled loop that clamps
+// at the edge of its tile instead of reading a halo, is wrong and must fail that check. Exit status: 0 if so.
 #include "blur.cuh"
 #include "runner/definitions.hpp"
 #include "runner/host_variants.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using Image = const float* __restrict__;
 
-// Columns outside, rows inside: each step of the inner loop lands on another cache line.
+// Columns in the outer loop, rows in the inner one: each iteration accesses another cache line.
 void columns_outside(Image in, float* __restrict__ out, long rows, long cols) {
   for (long c = 0; c < cols; ++c) {
     for (long r = 0; r < rows; ++r) {
@@ -29,7 +29,7 @@ void columns_outside(Image in, float* __restrict__ out, long rows, long cols) {
   }
 }
 
-// The loops interchanged: the inner one runs along the row.
+// Interchanged loops: the inner one runs along a row.
 void rows_outside(Image in, float* __restrict__ out, long rows, long cols) {
   for (long r = 0; r < rows; ++r) {
     for (long c = 0; c < cols; ++c) {
@@ -42,8 +42,8 @@ void rows_outside(Image in, float* __restrict__ out, long rows, long cols) {
   }
 }
 
-// Sums of 3 along a row, for the columns [begin, end), none of them beyond `last`. Only where an index would pass it
-// the loop clamps; the rest the compiler computes 8 or 16 at a time.
+// Computes sums of 3 along a row for the columns [begin, end), with indices clamped to `last`. Only the last columns
+// need that; the compiler vectorizes the loop over the others, 8 or 16 at a time.
 void sums_along(Image row, float* __restrict__ sums, long begin, long end, long last) {
   const long inner = std::max(begin, std::min(end, last - 1));
 #pragma omp simd
@@ -51,7 +51,7 @@ void sums_along(Image row, float* __restrict__ sums, long begin, long end, long 
   for (long x = inner; x < end; ++x) sums[x - begin] = row[x] + row[std::min(x + 1, last)] + row[std::min(x + 2, last)];
 }
 
-// Sums along the rows into a second image, then down its columns.
+// Sums along the rows into a second image, then down the columns.
 void separable(Image in, float* __restrict__ out, long rows, long cols) {
   static std::vector<float> sums;
   sums.resize(rows * cols);
@@ -63,8 +63,8 @@ void separable(Image in, float* __restrict__ out, long rows, long cols) {
   }
 }
 
-// One row of the result. Nothing is clamped within the loop, whose accesses are all next to each other: the compiler
-// computes 8 or 16 pixels at a time. The last two columns follow by themselves.
+// Computes one row of the result. The first loop doesn't clamp and its accesses are contiguous, so the compiler
+// vectorizes it, 8 or 16 pixels at a time. The second loop computes the last two columns.
 void blur_row(Image a, Image b, Image c, float* __restrict__ out, long cols) {
 #pragma omp simd
   for (long x = 0; x < cols - 2; ++x) {
@@ -88,7 +88,7 @@ void simd(Image in, float* __restrict__ out, long rows, long cols) {
   }
 }
 
-// The interchanged loops on all cores; each has rows of its own.
+// The interchanged loops on all cores, each with its own rows.
 void openmp(Image in, float* __restrict__ out, long rows, long cols) {
 #pragma omp parallel for
   for (long r = 0; r < rows; ++r) {
@@ -110,8 +110,8 @@ void openmp_simd(Image in, float* __restrict__ out, long rows, long cols) {
   }
 }
 
-// Tiles whose sums along the rows stay in the cache, on all cores. With a halo, a tile of kTile rows of the result
-// needs the sums of kTile + 2.
+// Tiles on all cores; their row sums stay in the cache. With a halo, a tile of kTile output rows needs row sums of
+// kTile + 2 rows.
 constexpr long kTile = 32, kTileCols = 512;
 
 template <bool kHalo>
@@ -134,7 +134,7 @@ void tiled(Image in, float* __restrict__ out, long rows, long cols) {
   }
 }
 
-// What any blur must at least do.
+// The minimum of any blur: reads and writes the image once.
 void copy(Image in, float* __restrict__ out, long rows, long cols) {
 #pragma omp parallel for
   for (long r = 0; r < rows; ++r) std::copy(in + r * cols, in + (r + 1) * cols, out + r * cols);
@@ -154,7 +154,7 @@ constexpr Variant kVariants[] = {{"columns outside", columns_outside},
 constexpr Variant kWrong = {"openmp, tiled without halo", tiled<false>};
 constexpr Variant kCopy = {"(a copy, openmp)", copy};
 
-// What is wrong with a variant's result, if anything.
+// Returns what is wrong with a variant's result, or an empty string.
 std::string problem_of(const Variant& variant, const ladder::Case& c) {
   return ladder::problem_of(c, 1, [&](float* out) {
     variant.run(reinterpret_cast<const float*>(c.host(0)), out, static_cast<long>(c.size()[0]),
@@ -162,7 +162,7 @@ std::string problem_of(const Variant& variant, const ladder::Case& c) {
   });
 }
 
-// Prints what fails, and returns whether all is as it should be.
+// Prints what fails. Returns true if all variants are right and kWrong fails where it must.
 bool check(const ladder::Size& size) {
   const Blur problem(nullptr);
   bool ok = true;
@@ -174,7 +174,7 @@ bool check(const ladder::Size& size) {
       std::printf("%s: FAIL, %zu x %zu, %s data: %s\n", variant.name, size[0], size[1], pattern.name, text.c_str());
       ok = false;
     }
-    // Without a halo only images of one tile are right.
+    // Without a halo only an image of one tile is right.
     const bool several_tiles = size[0] > kTile || size[1] > kTileCols;
     if (std::string(pattern.name) == "random" && problem_of(kWrong, c).empty() == several_tiles) {
       std::printf("%s: %s at %zu x %zu\n", kWrong.name, several_tiles ? "NOT CAUGHT" : "FAIL", size[0], size[1]);

@@ -1,10 +1,10 @@
 // Problem:  every second load of step 01 fetches a weight, the same for all threads of the grid.
-// Idea:     weights in constant memory: one word for a whole warp, from a cache of its own. The copy into the symbol is
-//           ordered by the stream.
-// Expect:   0.95 to 1.1x step 01 at all sizes: its weights hit L1, and a load from constant memory is an instruction,
+// Idea:     weights in constant memory: a warp reads one word, from a separate cache. The stream orders the copy into
+//           the symbol.
+// Expect:   0.95 to 1.1x step 01 at all sizes: its weights hit L1, and a load from constant memory is an instruction
 //           too. Instructions are the limit.
 // Measured: 1.01x step 01, 0.45 of a copy at 2^26x5 (H200).
-// Next:     the test and the 64-bit address of every tap are left. Who could do them once?
+// Next:     every tap still has a bounds test and a 64-bit address. Where could they be computed only once?
 #include "conv1d.cuh"
 
 static __constant__ float conv1d_w[kMostTaps];

@@ -1,10 +1,10 @@
 // Problem:  step 02 tests bounds and computes a 64-bit address for every tap.
-// Idea:     a tile in shared memory with a halo of k - 1 elements, loaded by all threads in a loop. What lies outside the
-//           signal is stored as 0 once; a tap is a load at a 32-bit address and an FMA.
+// Idea:     a tile in shared memory with a halo of k - 1 elements, loaded by all threads in a loop. Elements
+//           outside the signal are stored as 0 once; a tap is a load at a 32-bit address and an FMA.
 // Expect:   0.7 to 1.0x step 02 at 2^26x5, where 5 taps do not pay for the tile; 1.5 to 2.5x at 2^26x31. (At 2^24x127
-//           it was slower than step 02 on the H200, for a reason not found.)
+//           it was slower than step 02 on the H200, the cause was not found.)
 // Measured: 0.80x step 02, 0.36 of a copy at 2^26x5 (H200).
-// Next:     one shared load per FMA. A neighbour's window differs by one element; who could share the loads?
+// Next:     one shared load per FMA. Windows of neighbouring outputs differ by one element: how could they share loads?
 #include "conv1d.cuh"
 
 constexpr int kBlock = 256;

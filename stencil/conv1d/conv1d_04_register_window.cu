@@ -2,12 +2,12 @@
 // Idea:     4 outputs per thread and a window of 8 elements in registers. Four taps need one more float4 from the tile:
 //           one load for 16 FMAs. The window then moves on by four.
 // Expect:   0.6 to 0.8 of a copy at 2^26x5: four times the loads in flight while the tile is filled, but of 4 bytes,
-//           with a test each, before a barrier. 20 to 40 TFLOP/s at 2^24x127: 16 FMAs take a float4 and four constants.
+//           each with a test, before a barrier. 20 to 40 TFLOP/s at 2^24x127: 16 FMAs take a float4 and four constants.
 // Measured: 1.90x step 03, 0.68 of a copy at 2^26x5 (H200).
 // Next:     127 taps: when would an FFT be faster? And when would you put this on tensor cores?
 #include "conv1d.cuh"
 
-constexpr int kBlock = 256, kOutputs = 4, kTile = kBlock * kOutputs;  // threads, outputs of a thread, of a block
+constexpr int kBlock = 256, kOutputs = 4, kTile = kBlock * kOutputs;  // threads, outputs per thread and per block
 
 static __constant__ float conv1d_window_w[kMostTaps];
 
@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kBlock)
   const int tid = threadIdx.x;
   const long long first = std::int64_t{blockIdx.x} * kTile;
 
-  // load tile and halo, and what fills up the last float4
+  // load tile and halo, up to a whole float4
   float* const elements = reinterpret_cast<float*>(tile);
 #pragma unroll 4
   for (int t = tid; t < kTile + ceil_div(k, 4) * 4; t += kBlock) {
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kBlock)
     const float window[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
     for (int tap = 0; tap < 4; ++tap) {
-      if (j + tap < k) {  // not a weight of 0: 0 times infinity is NaN
+      if (j + tap < k) {  // skipped, not multiplied by 0: 0 times infinity is NaN
         const float weight = conv1d_window_w[j + tap];
 #pragma unroll
         for (int o = 0; o < kOutputs; ++o) sum[o] += weight * window[tap + o];

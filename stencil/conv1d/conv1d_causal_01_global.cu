@@ -1,7 +1,7 @@
 // Problem:  four taps per channel: 8 FLOP for 8 bytes to and from DRAM, so memory bandwidth is the limit.
 // Idea:     one thread per output. A row is one channel of one sequence; its weights are the same for the whole block.
-// Expect:   0.35 to 0.5 of a copy at 8x4096: one float per thread alone has 0.64 (H200) and 0.80 (H100), and here an
-//           output takes nine loads and four tests. Instructions are the limit.
+// Expect:   0.35 to 0.5 of a copy at 8x4096: a copy with one float per thread has 0.64 (H200) and 0.80 (H100), and here
+//           an output takes nine loads and four tests. Instructions are the limit.
 // Measured: 0.39 of a copy at 8x4096 (H200).
 // Next:     a library of sequence models keeps x as batch x length x channels. Which thread reads what then?
 #include "../plane_grid.cuh"

@@ -1,6 +1,6 @@
-// Problem:  step 01 loads 4 bytes per instruction, four times each element.
-// Idea:     4 outputs per thread from two aligned float4, its own and the one before: k <= 4 fits. Rows start anywhere,
-//           so a row's threads are shifted to its 16-byte boundaries; at its two ends elements come one by one.
+// Problem:  step 01 loads 4 bytes per instruction, and each element four times.
+// Idea:     4 outputs per thread from two aligned float4, its own and the previous one, enough for k <= 4. Threads are
+//           shifted to each row's 16-byte boundaries; both ends of a row are accessed as single floats.
 // Expect:   0.85 to 1.0 of a copy at 8x4096: one float4 from DRAM, one from L1, as stencil1d_04 (1.00). Rows of 4095
 //           floats lose a few percent.
 // Measured: 2.24x step 01, 0.87 of a copy at 8x4096 (H200).
@@ -16,7 +16,7 @@ __global__ void conv1d_causal_window(const float* __restrict__ x, const float* _
   if (row >= rows) return;
   x += row * length;
   out += row * length;
-  const int shift = (4 - floats_to_boundary(out)) % 4;  // out + t, and x + t if it lies alike, at a 16-byte boundary
+  const int shift = (4 - floats_to_boundary(out)) % 4;  // aligns out + t to 16 bytes, and x + t if alike(x, out)
   const long long t = 4 * (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) - shift;
   if (t >= length) return;
   const auto channel = static_cast<unsigned>(row) % channels;
@@ -34,7 +34,7 @@ __global__ void conv1d_causal_window(const float* __restrict__ x, const float* _
     for (int j = 1; j < 8; ++j) window[j] = t - 4 + j >= 0 && t - 4 + j < length ? x[t - 4 + j] : 0.0f;
   }
 
-  // compute: tap `back` multiplies the element that many places before the output's
+  // compute: tap `back` multiplies the element `back` positions before the output's
   const float first = bias[channel];
   float sum[4] = {first, first, first, first};
 #pragma unroll
@@ -47,7 +47,7 @@ __global__ void conv1d_causal_window(const float* __restrict__ x, const float* _
 
   // store
   if (aligned && t >= 0 && t + 4 <= length) {
-    // not a plain store: nvcc merges it with those below, into four of one float
+    // __stcs, because nvcc merges a plain store with those below into four 4-byte stores
     __stcs(reinterpret_cast<float4*>(out + t), make_float4(sum[0], sum[1], sum[2], sum[3]));
   } else {
 #pragma unroll

@@ -1,11 +1,11 @@
 #include <cuda_runtime.h>
 
-// Say: k taps for 8 bytes of traffic. For a few taps memory is the limit and L1 has the neighbours; for many a tile pays:
-// each element is loaded once per block, and the bounds are tested once, not per tap.
-// Say: all threads load, in a loop, so tile and halo need no special threads and no block size. Zeros outside.
-// Say: the weights are one word for the whole warp: constant memory. Here the kernel takes them from shared memory, so
-// that it needs no symbol.
-// Next: several outputs per thread, the window in registers, conv1d_04.
+// Say: k taps for 8 bytes of traffic. With few taps memory is the limit and L1 has the neighbours. With many a tile
+// pays: each element is loaded once per block, and bounds are tested once per element, not per tap.
+// Say: all threads load in a loop, so tile and halo need no special threads and any block size works. Zeros outside.
+// Say: all lanes read the same weight, so constant memory would fit. Here weights are in shared memory, which needs no
+// symbol.
+// Next: several outputs per thread, with the window in registers (conv1d_04).
 __global__ void conv1d(const float* __restrict__ in, const float* __restrict__ w, float* __restrict__ out, long long n,
                        int k) {
   extern __shared__ float shared[];
@@ -16,7 +16,7 @@ __global__ void conv1d(const float* __restrict__ in, const float* __restrict__ w
     tile[t] = at >= 0 && at < n ? in[at] : 0.0f;
   }
   for (int j = threadIdx.x; j < k; j += blockDim.x) weight[j] = w[j];
-  __syncthreads();  // Say: nobody may return before this
+  __syncthreads();  // Say: no thread may return before this
   if (first + threadIdx.x >= n) return;
   float sum = 0;
   for (int j = 0; j < k; ++j) sum += weight[j] * tile[threadIdx.x + j];

@@ -1,5 +1,5 @@
-// Problem:  a K x K filter has 2 K^2 FLOP for 8 bytes to and from DRAM. At K = 7 that is 12 FLOP per byte, where the
-//           cards can do 14 (H200) and 20 (H100): memory bandwidth is the limit.
+// Problem:  a K x K filter has 2 K^2 FLOP for 8 bytes to and from DRAM. At K = 7 that is 12 FLOP per byte; the
+//           cards can do 14 (H200) and 20 (H100), so memory bandwidth is the limit.
 // Idea:     one thread per pixel; image and weights from global memory; a bounds test per tap.
 // Expect:   at most 0.30 of a copy at K = 5 (H200): 8 to 11 instructions per tap (SASS) use all issue slots.
 // Measured: 0.25 of a copy at 8192x8192x5 (H200); 0.34 (H100).

@@ -3,7 +3,7 @@
 //           known at compile time, so loops are unrolled. On sm_90 nvcc loads it into a uniform register (ULDC).
 // Expect:   1.3 to 1.5x step 01: half of the loads disappear. Small images pay 2 to 3 us for the copy into the symbol.
 // Measured: 1.05x step 01, 0.26 of a copy at 8192x8192x5 (H200); 1.05x, 0.36 (H100).
-// Why:      the weights' loads hit L1; bounds and addresses stay: 218 instructions per pixel before and after at K = 5.
+// Why:      step 01's weights hit L1; bounds tests and addresses remain: 218 instructions per pixel in both at K = 5.
 // Next:     how do you drop the bounds test and the address of every tap?
 #include "conv2d.cuh"
 

@@ -2,9 +2,9 @@
 // Idea:     a tile in shared memory with a halo of K / 2 on all sides. Pixels outside the image are stored there as 0,
 //           once. A tap is then a load at a fixed offset and an FFMA.
 // Expect:   0.5 to 1.5x step 02, most at K = 7: 2 instructions per tap instead of 8 to 11. But a thread fills 1.3, 1.7,
-//           2.1 tile elements per pixel at K = 3, 5, 7, with the bounds tests.
+//           2.1 tile elements per pixel at K = 3, 5, 7, with bounds tests.
 // Measured: 1.07x step 02, 0.28 of a copy at 8192x8192x5 (H200); 1.05x, 0.38 (H100).
-// Why:      0.70x, 1.07x, 1.42x step 02 at K = 3, 5, 7 (H200): a tap costs 6.5 us instead of 16, so 25 taps pay for it.
+// Why:      0.70x, 1.07x, 1.42x step 02 at K = 3, 5, 7 (H200): a tap costs 6.5 us instead of 16: 25 taps pay for it.
 // Next:     every FFMA now waits for a shared-memory load. How do you get more FFMA out of a load?
 #include "conv2d.cuh"
 

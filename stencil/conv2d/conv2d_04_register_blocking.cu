@@ -1,6 +1,6 @@
 // Problem:  step 03 has one FFMA per shared-memory load.
-// Idea:     4 columns x 4 rows of sums in registers. The float4 of the thread's columns, one per row, are all in
-//           flight before the first is used; those to the left and right hit L1. No barrier.
+// Idea:     4 columns x 4 rows of sums in registers. The float4 loads of the thread's columns, one per row, are
+//           all in flight before the first is used; columns to the left and right hit L1. No barrier.
 // Expect:   0.9 to 1.0 of a copy at K = 3 and 5; 0.6 to 0.85 at K = 7, where the FFMA alone take 98 us at 66.9 TFLOP/s.
 // Measured: 3.11x step 03, 0.86 of a copy at 8192x8192x5 (H200); 2.52x, 0.96 (H100).
 // Why:      0.94, 0.86 and 0.64 of a copy at K = 3, 5 and 7 (H200). 8 rows per thread are faster at K = 5, slower at 7.
@@ -20,7 +20,7 @@ constexpr int kRows = 4;                  // per thread
 template <int K>
 __global__ void __launch_bounds__(kBlockX* kBlockY)
     conv2d_register_blocking(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols) {
-  using Side = std::conditional_t<K == 7, float4, float2>;  // what is needed on either side
+  using Side = std::conditional_t<K == 7, float4, float2>;  // columns needed on either side
   constexpr int kSide = sizeof(Side) / sizeof(float);
   const long long col = (std::int64_t{blockIdx.x} * kBlockX + threadIdx.x) * 4;
   const long long row0 = (tile_y() * kBlockY + threadIdx.y) * kRows;
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
     own[r] = inside ? *reinterpret_cast<const float4*>(from + r * cols) : make_float4(0, 0, 0, 0);
   }
 
-  // main loop: one input row each time, columns col - kSide to col + 3 + kSide
+  // main loop: one input row per iteration, columns col - kSide to col + 3 + kSide
   float sum[kRows][4] = {};
 #pragma unroll
   for (int r = 0; r < kRows + K - 1; ++r) {
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kStagedX)
   const Block block(in, rows, cols);
   if (block.row0 >= rows) return;
 
-  // load; zeros beside the image
+  // load, zeros outside the image
   block.load(tile, in);
   __pipeline_commit();
   __pipeline_wait_prior(0);

@@ -1,10 +1,10 @@
 // Problem:  at K = 7 step 04 has 70 instructions per output (SASS), 49 of them FFMA; the others load and test the
-//           sides. And the copy of the weights into a symbol takes 2 to 3 us.
+//           sides. Copying the weights into a symbol takes 2 to 3 us.
 // Idea:     K = 5 and 7: a tile of float4 in shared memory, 0 outside the image. A row's window is three 16-byte loads,
 //           without tests. K = 3 stays in registers. Weights come through shared memory, without a copy.
 // Expect:   0.95 to 1.0 of a copy at K = 3, 0.85 to 0.95 at K = 5, 0.70 to 0.80 at K = 7.
 // Measured: 1.07x step 04, 0.93 of a copy at 8192x8192x5 (H200); 0.99x, 0.95 (H100).
-// Why:      at K = 5 the tile's offset matters most: 16 bytes further in shared memory it takes 140 us, not 152 (H200).
+// Why:      at K = 5 the tile's offset in shared memory matters most: 16 bytes further takes 140 us, not 152 (H200).
 // Next:     what changes with 64 channels?
 #include "conv2d.cuh"
 #include "conv2d_shared_weights.cuh"
@@ -13,7 +13,7 @@ constexpr int kTileX = 32, kTileY = 4;  // threads
 template <int K>
 constexpr int kTileRows = K == 5 ? 8 : 10;  // per thread
 constexpr double kTileShare = 0.75;         // with less of the tiles' rows in the image: registers (not tuned)
-constexpr double kThinShare = 0.25;         // with less of a block's pixels: a thread per pixel
+constexpr double kThinShare = 0.25;         // with less of a block's pixels: thin_cells
 
 // K = 5 and 7; cols % 4 must be 0, images aligned.
 template <int K>
@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kTileX* kTileY)
     conv2d_by_filter_tile(const float* __restrict__ in, const float* __restrict__ w, float* __restrict__ out,
                           long long rows, long long cols) {
   constexpr int kRows = kTileRows<K>, kHeight = kTileY * kRows + K - 1, kWidth = kTileX + 2;  // a float4 on either side
-  // a row starts inside a 32-byte sector; after an odd number of float4 it does so in shared memory, too
+  // a row starts in the middle of a 32-byte sector; after an odd number of float4 it does in shared memory too
   static_assert(kWeights<K> % 2 == 1 && kWidth % 2 == 0);
   struct alignas(32) Shared {
     float4 weights[kWeights<K>], tile[kHeight][kWidth];
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kTileX* kTileY)
   const long long col0 = std::int64_t{blockIdx.x} * kTileX * 4, row0 = tile_y() * kTileY * kRows;
   if (row0 >= rows) return;
 
-  // load; zeros outside the image
+  // load, zeros outside the image
   const int top = row0 == 0 ? K / 2 : 0, bottom = static_cast<int>(min(rows + K / 2 - row0, 1LL * kHeight));
   const int left = col0 == 0 ? 1 : 0, right = static_cast<int>(min((cols - col0) / 4 + 1, 1LL * kWidth));
   const float* corner = in + (row0 - K / 2) * cols + col0 - 4;
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kTileX* kTileY)
   float weights[4 * kWeights<K>];
   load_weights<K>(weights, shared.weights);
 
-  // main loop: one input row each time, columns col - 4 to col + 7
+  // main loop: one input row per iteration, columns col - 4 to col + 7
   float sum[kRows][4] = {};
 #pragma unroll
   for (int r = 0; r < kRows + K - 1; ++r) {

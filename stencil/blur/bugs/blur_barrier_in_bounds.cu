@@ -18,7 +18,7 @@ __global__ void blur_barrier_in_bounds(const float* __restrict__ in, float* __re
       const float* from = in + min(row0 + y, rows - 1) * cols;
       for (int x = tx; x < kLoadX; x += kTileX) tile[y][x] = from[min(col0 + x, cols - 1)];
     }
-    __syncthreads();  // and threads outside haven't loaded their share of the tile
+    __syncthreads();  // and threads outside the image haven't loaded their part of the tile
     float sum = 0;
     for (int i = 0; i < kWindow; ++i) {
       for (int j = 0; j < kWindow; ++j) sum += tile[ty + i][tx + j];

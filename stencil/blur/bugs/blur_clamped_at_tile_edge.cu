@@ -1,4 +1,4 @@
-// bug: no halo; indices are clamped at the tile's edge, which is right only where the image ends there too
+// bug: no halo; indices are clamped at the tile's edge, which is right only if the image ends there too
 // caught by: cpu forward | is wrong | --rows=9 --cols=33
 // caught by: gpu | is wrong | --rows=9 --cols=33
 // stage: right

@@ -1,4 +1,4 @@
-// bug: no test for the start of a row: the first outputs of a channel see the end of the channel before it
+// bug: no test for the start of a row: the first outputs of a channel use the end of the previous channel
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,5 +1,5 @@
-// bug: the window is centred, as a convolution's is by default: an output depends on later inputs, and a model trained
-// so cannot generate
+// bug: the window is centred, as usual for a convolution, so an output depends on later inputs, and a model trained
+// this way cannot generate
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

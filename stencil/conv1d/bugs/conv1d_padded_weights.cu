@@ -1,11 +1,11 @@
-// bug: pads the filter with weights of 0 up to a multiple of 4, but 0 times infinity or NaN is NaN: an element just past
-// the window spoils its result
+// bug: pads the filter with weights of 0 to a multiple of 4, but 0 times infinity or NaN is NaN: an element just past
+// the window makes its result NaN
 // caught by: cpu forward | got nan
 // caught by: gpu | got nan
 // stage: right
 #include "../conv1d.cuh"
 
-constexpr int kBlock = 256, kOutputs = 4, kTile = kBlock * kOutputs;  // threads, outputs of a thread, of a block
+constexpr int kBlock = 256, kOutputs = 4, kTile = kBlock * kOutputs;  // threads, outputs per thread and per block
 
 static __constant__ float conv1d_padded_w[kMostTaps];
 
@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(kBlock)
   const int tid = threadIdx.x;
   const long long first = std::int64_t{blockIdx.x} * kTile;
 
-  // load tile and halo, and what fills up the last float4
+  // load tile and halo, up to a whole float4
   float* const elements = reinterpret_cast<float*>(tile);
 #pragma unroll 4
   for (int t = tid; t < kTile + ceil_div(k, 4) * 4; t += kBlock) {

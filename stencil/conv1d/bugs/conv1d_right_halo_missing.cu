@@ -1,5 +1,5 @@
-// bug: each thread loads one element, and the first k / 2 threads a second one to the left; the halo on the right is
-// what the shared memory held before
+// bug: each thread loads one element, and the first k / 2 threads load a second one to the left; the halo on the right
+// is never loaded and keeps what shared memory held before
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

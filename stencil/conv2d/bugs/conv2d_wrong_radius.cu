@@ -1,4 +1,4 @@
-// bug: the tile's halo is k / 2 on the left and above, but k / 2 - 1 on the right and below: loads stop one too early
+// bug: the tile's halo is k / 2 on the left and above, but k / 2 - 1 on the right and below: loads stop one pixel early
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
