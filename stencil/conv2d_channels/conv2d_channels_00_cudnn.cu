@@ -1,4 +1,4 @@
-// The library: cudnnConvolutionForward, as implicit GEMM on tensor cores. Its sizes are ints.
+// cuDNN: cudnnConvolutionForward, an implicit GEMM on tensor cores. Its sizes are ints.
 // needs: gpu
 // links: cudnn
 #include "conv2d_channels.cuh"
@@ -21,7 +21,7 @@ static void launch(const __nv_bfloat16* in, const __nv_bfloat16* filters, __nv_b
   static const cudnnConvolutionDescriptor_t convolution = [] {
     cudnnConvolutionDescriptor_t c = nullptr;
     CUDNN_CHECK(cudnnCreateConvolutionDescriptor(&c));
-    // padding, stride and dilation of both axes; sums in FP32
+    // padding, stride and dilation of 1 on both axes; sums in FP32
     CUDNN_CHECK(cudnnSetConvolution2dDescriptor(c, 1, 1, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT));
     CUDNN_CHECK(cudnnSetConvolutionMathType(c, CUDNN_TENSOR_OP_MATH));
     return c;
@@ -39,7 +39,7 @@ static void launch(const __nv_bfloat16* in, const __nv_bfloat16* filters, __nv_b
                                       scratch<unsigned char>(bytes), bytes, &zero, to, out));
 }
 
-// Without the sizes that cuDNN refuses.
+// Refuses the sizes that cuDNN doesn't support.
 class OfCudnn : public Conv2dChannels {
  public:
   using Conv2dChannels::Conv2dChannels;

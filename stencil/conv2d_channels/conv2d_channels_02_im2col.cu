@@ -1,6 +1,6 @@
-// Problem:  step 01 multiplies one by one; a warp's tensor core instruction multiplies matrices: 16 x 8 x 16 products.
-// Idea:     im2col: copy the 9 C elements that a pixel's results need into a row of a matrix, 0 for the padding. What
-//           remains is a product of that matrix, N H W x 9 C, and the transpose of the filters, K x 9 C as they stand.
+// Problem:  step 01 does one product per lane and FMA. A tensor core instruction does 16 x 8 x 16 products per warp.
+// Idea:     im2col: copy the 9 C elements that a pixel's results need into a row of a matrix, 0 for the padding. The
+//           rest is a product of this matrix, N H W x 9 C, and the transpose of the filters, which are K x 9 C.
 // Expect:   0.15 to 0.3x cuDNN at C = K = 64: the matrix has 9 times the bytes of `in`, and is written and read again.
 // Measured: 129x step 01, 0.26x cuDNN at 56x56x64x64 (H200).
 // Next:     every element of the matrix is a copy of one of `in`. Why store it?
@@ -11,7 +11,7 @@
 
 constexpr int kBlock = 256;
 
-// A thread per chunk of 8 elements of the matrix. C: padded in columns, `channels` in the images.
+// One thread per chunk of 8 elements of the matrix. C: channels in the matrix, with padding; `channels`: in the images.
 __global__ void conv2d_channels_im2col(const __nv_bfloat16* __restrict__ in, uint4* __restrict__ columns,
                                        std::size_t chunks, int H, int W, int C, int channels, bool aligned) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
@@ -27,7 +27,7 @@ __global__ void conv2d_channels_im2col(const __nv_bfloat16* __restrict__ in, uin
   columns[i] = chunk;
 }
 
-// out = columns filters^T; columns has `pixels` rows of `length` elements.
+// Computes out = columns filters^T. columns has `pixels` rows of `length` elements.
 __global__ void __launch_bounds__(kThreads)
     conv2d_channels_product(const __nv_bfloat16* __restrict__ columns, const __nv_bfloat16* __restrict__ filters,
                             __nv_bfloat16* __restrict__ out, std::int64_t pixels, int length, int K, unsigned tiles_k,
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads)
   const __nv_bfloat16* weight = filters + (filter0 + row) * std::int64_t{length} + chunk * 8;
   Sums sums = {};
   for (int k0 = 0; k0 < length; k0 += BK) {
-    // load; zeros past the edges, where a copy has 0 bytes and nothing is read
+    // load; past the edges a copy of 0 bytes writes zeros and reads nothing
 #pragma unroll
     for (int i = 0; i < BM / kRows; ++i) {
       cp_async_16(&tile.pixels[swizzled<BK>(row + i * kRows, chunk)], column + std::int64_t{i} * kRows * length + k0,
@@ -66,7 +66,7 @@ static void launch(const __nv_bfloat16* in, const __nv_bfloat16* filters, __nv_b
                    std::size_t H, std::size_t W, std::size_t C, std::size_t K) {
   const std::size_t pixels = N * H * W, length = 9 * padded(C), chunks = pixels * length / 8;
   if (pixels == 0 || K == 0) return;
-  if (C == 0) {  // sums of nothing
+  if (C == 0) {  // empty sums
     CUDA_CHECK(cudaMemsetAsync(out, 0, pixels * K * sizeof *out));
     return;
   }

@@ -1,6 +1,6 @@
 // Problem:  step 02 writes a matrix of 9 times the bytes of `in`, and reads it again.
-// Idea:     implicit GEMM: the same product, but a chunk's place in `in` is computed when it is loaded. A tile's rows
-//           are pixels; k gives a tap and a channel. Where the tap is outside the image, cp.async writes zeros.
+// Idea:     implicit GEMM: the same product, but a chunk's address in `in` is computed when it is loaded. A tile's
+//           rows are pixels; k gives a tap and a channel. For taps outside the image cp.async writes zeros.
 // Expect:   1.5 to 3x step 02, 0.35 to 0.6x cuDNN at C = K = 64: the nine reads of an element hit L2.
 // Measured: 2.14x step 02, 0.55x cuDNN at 56x56x64x64 (H200).
 // Next:     loads and products alternate. How could they overlap?
@@ -30,10 +30,10 @@ __global__ void __launch_bounds__(kThreads)
   for (; c >= C; c -= C) ++tap;
   Sums sums = {};
   for (int k0 = 0; k0 < length; k0 += BK) {
-    // load; where a copy has 0 bytes, nothing is read
+    // load; a copy of 0 bytes writes zeros and reads nothing
     const std::int64_t offset = (std::int64_t{W} * (tap / 3 - 1) + tap % 3 - 1) * C + c;
 #pragma unroll
-    for (int i = 0; i < BM / kRows; ++i) {  // tap 9 and more, past the end, is never inside
+    for (int i = 0; i < BM / kRows; ++i) {  // taps past the end, 9 and more, are never inside
       cp_async_16(&tile.pixels[swizzled<BK>(row + i * kRows, chunk)], pixel + std::int64_t{i} * kRows * C + offset,
                   inside[i] >> tap & 1 ? 16 : 0);
     }
@@ -56,7 +56,7 @@ static void launch(const __nv_bfloat16* in, const __nv_bfloat16* filters, __nv_b
                    std::size_t H, std::size_t W, std::size_t C, std::size_t K) {
   const std::size_t pixels = N * H * W;
   if (pixels == 0 || K == 0) return;
-  if (C == 0) {  // sums of nothing
+  if (C == 0) {  // empty sums
     CUDA_CHECK(cudaMemsetAsync(out, 0, pixels * K * sizeof *out));
     return;
   }

@@ -1,7 +1,7 @@
 // Problem:  in step 04 each pixel of a tile is copied for each of the nine taps.
-// Idea:     a row's three taps share a tile of 128 pixels and one on either side: tap j's fragments begin j rows
-//           further down. Where a tap is outside the image, a lane gives ldmatrix the address of zeros.
-// Expect:   1.1 to 1.5x step 04 at C = K = 64, where blocks copy 97 MB in place of 173 MB; less with more channels.
+// Idea:     the three taps of a filter row share a tile of 128 pixels and one on either side: tap j's fragments begin j
+//           rows further down. For a tap outside the image a lane gives ldmatrix the address of zeros.
+// Expect:   1.1 to 1.5x step 04 at C = K = 64, where blocks copy 97 MB instead of 173 MB; less with more channels.
 // Measured: 1.11x step 04, 0.80x cuDNN at 56x56x64x64 (H200).
 // Next:     a warp multiplies from registers. What multiplies from shared memory? (wgmma, gemm_bf16_04)
 // needs: sm_80
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kThreads)
   constexpr int kRows = kThreads / (BK / 8);
   const __nv_bfloat16* weight = filters + (filter0 + row) * std::int64_t{length} + chunk * 8;
   const auto copy = [&](int t) {
-    const int c0 = t / 3 * BK, channels = C - c0 - chunk * 8;  // left, from this chunk on
+    const int c0 = t / 3 * BK, channels = C - c0 - chunk * 8;  // channels left from this chunk on
     const std::int64_t pixel = pixel0 - 1 + row + std::int64_t{W} * (t % 3 - 1);
     const __nv_bfloat16* from = in + pixel * C + c0 + chunk * 8;
 #pragma unroll
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int j = 0; j < 3; ++j) {
       const auto chunk_of = [&](int i, int chunk) {
-        const int place = swizzled<BK>(lane_row() + j, chunk);  // zeros of the same banks: no conflicts
+        const int place = swizzled<BK>(lane_row() + j, chunk);  // zeros in the same banks: no conflicts
         return inside[i] >> (t % 3 * 3 + j) & 1 ? &tile[t % 2][place + i * 16 * BK] : &zeros[place % 64];
       };
       multiply(sums, chunk_of, weights[t % 2][j], C - t / 3 * BK);
@@ -72,7 +72,7 @@ static void launch(const __nv_bfloat16* in, const __nv_bfloat16* filters, __nv_b
                    std::size_t H, std::size_t W, std::size_t C, std::size_t K) {
   const std::size_t pixels = N * H * W;
   if (pixels == 0 || K == 0) return;
-  if (C == 0) {  // sums of nothing
+  if (C == 0) {  // empty sums
     CUDA_CHECK(cudaMemsetAsync(out, 0, pixels * K * sizeof *out));
     return;
   }

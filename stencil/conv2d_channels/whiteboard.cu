@@ -1,10 +1,10 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
-// Say: each result is a sum of 9 C products. Outside the image counts as 0, and filters aren't mirrored: what deep
-// learning calls convolution is correlation.
-// Say: a thread per result, neighbouring lanes take neighbouring filters. NHWC: they share a pixel's channels, and
-// their results are neighbours in memory.
+// Say: each result is a sum of 9 C products. Pixels outside the image are 0, and filters aren't mirrored: what deep
+// learning calls convolution is a correlation.
+// Say: one thread per result; neighbouring lanes take neighbouring filters. In NHWC they share a pixel's channels, and
+// their results are adjacent in memory.
 // Next: it's a matrix product: rows are pixels, columns filters, k runs over tap and channel (im2col). Storing that
 // matrix costs 9 times the input. Implicit GEMM computes the addresses while it loads tiles (step 03).
 __global__ void conv(const __nv_bfloat16* __restrict__ in, const __nv_bfloat16* __restrict__ filters,
@@ -17,7 +17,7 @@ __global__ void conv(const __nv_bfloat16* __restrict__ in, const __nv_bfloat16* 
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
       const int r = h + i - 1, s = w + j - 1;
-      // Say: four checks, against this image: row -1 would be the last row of the image before
+      // Say: four checks, against this image: row -1 would be the last row of the previous image
       if (r < 0 || r >= H || s < 0 || s >= W) continue;
       const __nv_bfloat16* pixel = in + ((image * H + r) * W + s) * C;
       const __nv_bfloat16* weight = filters + ((size_t{unsigned(k)} * 3 + i) * 3 + j) * C;

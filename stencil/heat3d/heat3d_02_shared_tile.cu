@@ -1,11 +1,11 @@
 // Problem:  step 01 loads each cell seven times.
 // Idea:     a tile of 32 x 4 x 4 cells with a halo of one on all six sides, in shared memory.
-// Expect:   0.4 to 0.8x step 01: a tile in three dimensions is mostly surface. 34 x 6 x 6 for 32 x 4 x 4 cells are 2.4
-//           loads per cell, and L1 catches step 01's reuse without a halo.
+// Expect:   0.4 to 0.8x step 01: a 3D tile is mostly surface: 34 x 6 x 6 loads for 32 x 4 x 4 cells are 2.4 per cell.
+//           L1 serves step 01's reuse without a halo.
 // Measured: 0.38x step 01, 0.17 of a copy at 512 (H200); 0.40x, 0.24 (H100).
 // Why:      ncu: 2.8 times step 01's instructions, and L2 serves 28 % more, since the halo's loads miss L1. 34
 //           registers leave 3 blocks per SM; 32 would leave 4 (not tested).
-// Next:     how do you get by with a tile of two dimensions?
+// Next:     how can a tile of two dimensions be enough?
 #include "heat3d.cuh"
 
 constexpr int kTileX = 32, kTileY = 4, kTileZ = 4;

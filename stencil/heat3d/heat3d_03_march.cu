@@ -1,21 +1,21 @@
 // Problem:  step 02's tile is mostly halo, and step 01 reads each plane three times from L2.
-// Idea:     "2.5-D": a thread marches along z with a register queue of four planes: behind, here, ahead, next. Only the
-//           last is new. Neighbours in the plane were loaded two planes ago, by other threads: L1 hits.
+// Idea:     "2.5-D": a thread marches along z with a register queue of four planes: behind, here, ahead, next. Only
+//           `next` is loaded. Neighbours in the plane were loaded two planes ago by other threads: L1 hits.
 // Expect:   0.9 to 1.0 of a copy: a march of 24 planes loads 26; rows that blocks share come from L2.
 // Measured: 5.48x step 02, 0.93 of a copy at 512 (H200); 3.95x, 0.94 (H100).
-// Why:      not known for certain. With marches of 16 planes L2 was at 93 % of its peak (ncu).
-// Next:     that is one time step. Must each one read memory and write it back?
+// Why:      the limit is not certain. With marches of 16 planes L2 was at 93 % of its peak (ncu).
+// Next:     must every time step read memory and write it back?
 #include "heat3d.cuh"
 
-// kAligned: nx % 4 == 0 and aligned arrays; a thread's four cells of a row are a float4. Else they are kBlockX apart, so
-// that each access of a warp is to 32 neighbouring floats and L2 writes whole sectors.
+// kAligned: nx % 4 == 0 and aligned arrays; a thread's four cells of a row are one float4. Otherwise they are kBlockX
+// apart, so that each access of a warp covers 32 neighbouring floats and L2 writes whole sectors.
 constexpr int kThreads = 256;
 template <bool kAligned>
 constexpr int kBlockX = kAligned ? 64 : 32;  // threads, 4 cells along x each
 template <bool kAligned>
 constexpr int kRows = kAligned ? 2 : 1;  // per thread
 template <bool kAligned>
-constexpr int kDepth = kAligned ? 24 : 8;  // planes of a march
+constexpr int kDepth = kAligned ? 24 : 8;  // planes per march
 template <bool kAligned>
 constexpr int kApart = kAligned ? 1 : kBlockX<false>;
 template <bool kAligned>
@@ -27,7 +27,7 @@ constexpr int blocks_per_sm() {
 #endif
 }
 
-// Loads four cells from *from on; the row ends `count` cells from there.
+// Loads a thread's four cells, the first from *from. The row ends `count` cells from there.
 template <bool kAligned>
 static __device__ void load_cells(float (&v)[4], const float* __restrict__ from, int count) {
   if constexpr (kAligned) {
@@ -41,7 +41,7 @@ static __device__ void load_cells(float (&v)[4], const float* __restrict__ from,
   }
 }
 
-// Loads each cell's neighbours to the left and right, the first at from[left_of_first]; any value outside the row.
+// Loads the cells' left and right neighbours, the first from from[left_of_first]. Neighbours outside have any value.
 template <bool kAligned>
 static __device__ void load_sides(float (&left)[4], float (&right)[4], const float (&here)[4],
                                   const float* __restrict__ from, int count, int left_of_first) {
@@ -59,8 +59,8 @@ static __device__ void load_sides(float (&left)[4], float (&right)[4], const flo
   }
 }
 
-// Blocks that run together are neighbours in the plane, so the rows that they share hit L2 the second time. Every other
-// march goes downwards, every other time step takes the blocks backwards: what was written last is still in L2.
+// Blocks that run at the same time are neighbours in a plane, so rows that they share hit L2 the second time. Every
+// other march goes down, and every other time step runs the blocks backwards: what was written last is still in L2.
 template <bool kAligned>
 __global__ void __launch_bounds__(kThreads, blocks_per_sm<kAligned>())
     heat3d_march(const float* __restrict__ in, float* __restrict__ out, long long nx, long long ny, long long nz,
@@ -76,15 +76,15 @@ __global__ void __launch_bounds__(kThreads, blocks_per_sm<kAligned>())
   const long long first = dz > 0 ? z0 : z0 + planes - 1, step = dz * nx * ny;
   const bool starts_at_border = dz > 0 ? z0 == 0 : z0 + planes == nz;
   const bool ends_at_border = dz > 0 ? z0 + planes == nz : z0 == 0;
-  const int inner_end = planes - (ends_at_border ? 1 : 0);  // planes from this one on have none ahead
-  const float* from = in + (first * ny + y) * nx + x;       // in the plane here
+  const int inner_end = planes - (ends_at_border ? 1 : 0);  // from here on there is no plane ahead
+  const float* from = in + (first * ny + y) * nx + x;       // in plane `here`
   float* to = out + (first * ny + y) * nx + x;
   const int count = static_cast<int>(min(nx - x, 1000LL)), rows = static_cast<int>(min(ny - y, 1000LL));
   const int left_of_first = x == 0 ? 0 : -1;
-  const long long south = y == 0 ? 0 : -nx, north = rows > kR ? kR * nx : 0;  // at the border any row will do
+  const long long south = y == 0 ? 0 : -nx, north = rows > kR ? kR * nx : 0;  // at the border any row works
   const auto inside = [&](int r) { return r == 0 || r < rows; };
 
-  // prologue: three planes of the register queue behind, here, ahead, next
+  // prologue: three planes of the register queue
   float here[kR][4] = {}, behind[kR][4] = {}, next[kR][4] = {};
 #pragma unroll
   for (int r = 0; r < kR; ++r) {
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kThreads, blocks_per_sm<kAligned>())
     if (inner_end > 0) load_cells<kAligned>(next[r], from + r * nx + step, count);
   }
 
-  // main loop: a plane each time, with the plane after the next in flight; all loads come before the first sum
+  // main loop: one plane per iteration, with the plane after the next in flight; all loads come before the first sum
 #pragma unroll 1
   for (int i = 0; i < planes; ++i, from += step, to += step) {
     float ahead[kR][4], below[4] = {}, above[4] = {}, left[kR][4], right[kR][4];
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(kThreads, blocks_per_sm<kAligned>())
   }
 }
 
-// gridDim.y and gridDim.z end at 65535, so all tiles count in x, up to 2^31 - 1.
+// gridDim.y and gridDim.z are at most 65535, so all tiles are numbered in gridDim.x, up to 2^31 - 1.
 template <bool kAligned>
 static void launch_step(const float* in, float* out, std::size_t nx, std::size_t ny, std::size_t nz, float c0, float c1,
                         bool backwards) {

@@ -8,12 +8,12 @@
 #include "../float4_row.cuh"
 #include "../thin_domain.cuh"
 
-constexpr int kTileY = 24;                            // rows that are loaded
-constexpr int kStoredX = 120, kStoredY = kTileY - 4;  // without the halo: one float4, two rows at either side
+constexpr int kTileY = 24;                            // rows loaded
+constexpr int kStoredX = 120, kStoredY = kTileY - 4;  // without the halo: one float4, two rows on either side
 constexpr unsigned kAll = 0xffffffff;
-constexpr double kThinShare = 0.375;  // with less of its loads stored, one time step per launch is faster
+constexpr double kThinShare = 0.375;  // with a smaller share of loads stored, one time step per launch is faster
 
-// One time step of 4 cells; those with a bit in `keep`, at the border, keep their value.
+// Returns 4 cells after a time step; border cells, with a bit in `keep`, keep their value. All lanes must call it.
 static __device__ float4 step4(float4 here, float4 south, float4 north, float4 below, float4 above, float c0, float c1,
                                unsigned keep) {
   const float l = __shfl_up_sync(kAll, here.w, 1), r = __shfl_down_sync(kAll, here.x, 1);
@@ -29,12 +29,12 @@ static __device__ float4 step4(float4 here, float4 south, float4 north, float4 b
   return v;
 }
 
-// Rows per warp: more of them pass fewer rows through shared memory. 4-byte accesses leave registers for two.
+// Rows per warp: with more, fewer rows pass through shared memory. 4-byte accesses leave registers for only two.
 template <bool kAligned>
 constexpr int kRowsOf = kAligned ? 3 : 2;
 
-// kSteps, 1 or 2, time steps per pass. No thread returns early: barriers and shuffles need them all. Of two blocks per SM
-// one computes while the other waits. kAligned: nx % 4 == 0 and aligned arrays; else 4-byte accesses.
+// kSteps: time steps per pass, 1 or 2. No thread may return early: barriers and shuffles need all of them. With two
+// blocks per SM, one computes while the other waits. kAligned: nx % 4 == 0 and aligned arrays; else 4-byte accesses.
 template <int kSteps, bool kAligned>
 __global__ void __launch_bounds__(32 * kTileY / kRowsOf<kAligned>, 2)
     heat3d_temporal_blocking(const float* __restrict__ in, float* __restrict__ out, long long nx, long long ny,
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(32 * kTileY / kRowsOf<kAligned>, 2)
   constexpr int kRows = kRowsOf<kAligned>, kWarps = kTileY / kRows;
   // first and last row of each warp, before and after the first time step; two buffers save a barrier per plane
   __shared__ float4 edge[2][2][kWarps][2][32];
-  const int lane = threadIdx.x, warp = threadIdx.y, first = warp * kRows;  // of this warp's rows of the tile
+  const int lane = threadIdx.x, warp = threadIdx.y, first = warp * kRows;  // first: this warp's first row of the tile
   const long long x = std::int64_t{blockIdx.x % tiles_x} * kStoredX - 4 + 4 * lane;
   const long long y = std::int64_t{blockIdx.x / tiles_x % tiles_y} * kStoredY - 2 + first;
   const long long z0 = std::int64_t{blockIdx.x / tiles_x / tiles_y} * depth, end = min(z0 + depth, nz);
@@ -58,10 +58,10 @@ __global__ void __launch_bounds__(32 * kTileY / kRowsOf<kAligned>, 2)
       keep[j] |= (x + k <= 0 || x + k >= nx - 1 || y + j <= 0 || y + j >= ny - 1) << k;
     }
     inside[j] = x >= 0 && x < nx && y + j >= 0 && y + j < ny;
-    // at the tile's edge the rows before and behind are wrong
+    // results at the tile's edge are wrong: neighbours are missing
     stored[j] = inside[j] && lane > 0 && lane < 31 && first + j >= 2 && first + j < kTileY - 2;
   }
-  // rows of plane z in front of `from`
+  // loads this thread's cells of row j of plane z; `from`: the plane at this warp's first row
   const auto load = [&](const float* from, long long z, int j) {
     return inside[j] && z >= 0 && z < nz ? load4<kAligned>(from + j * nx, x, nx) : make_float4(0, 0, 0, 0);
   };
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(32 * kTileY / kRowsOf<kAligned>, 2)
   }
   from += 3 * plane;
 
-  // main loop: one plane each time
+  // main loop: one plane per iteration
   int buffer = 0;
 #pragma unroll 1
   for (long long z = z0 - kSteps + 1; z < end + kSteps - 1; ++z, buffer ^= 1, from += plane, to += plane) {
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(32 * kTileY / kRowsOf<kAligned>, 2)
   }
 }
 
-// One time step, a thread per cell.
+// Computes one time step with thin_cells.
 template <typename Index>
 __global__ void __launch_bounds__(kThinBlock)
     heat3d_thin(const float* __restrict__ in, float* __restrict__ out, Divisor<Index> nx, Divisor<Index> ny, Index nz,
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kThinBlock)
     const Index z = ny.quotient(row), y = row - z * ny.d;
     const bool border = x == 0 || x == nx.d - 1 || y == 0 || y == ny.d - 1 || z == 0 || z == nz - 1;
     const Index side = border ? 0 : 1, pitch = border ? 0 : nx.d, plane = border ? 0 : nx.d * ny.d;
-    const float here = in[i];  // and at the border its own neighbour
+    const float here = in[i];  // a cell at the border is its own neighbour
     const float sum = in[i - side] + in[i + side] + in[i - pitch] + in[i + pitch] + in[i - plane] + in[i + plane];
     return border ? here : c0 * here + c1 * sum;
   });
@@ -141,7 +141,7 @@ static void launch_pass(const float* in, float* out, std::size_t nx, std::size_t
   const bool aligned = aligned_for<float4>(in, out) && nx % 4 == 0;
   const auto kernel = aligned ? heat3d_temporal_blocking<kSteps, true> : heat3d_temporal_blocking<kSteps, false>;
   const int warps = kTileY / (aligned ? kRowsOf<true> : kRowsOf<false>);
-  constexpr int extra = 6;  // planes of time besides its own: two more computed, four loaded first
+  constexpr int extra = 6;  // time of a march besides its planes: two more computed, four loaded first
   const std::size_t depth = march_depth(nz, std::size_t{tiles_x} * tiles_y, resident_blocks(kernel, 32 * warps), extra);
   const auto marches = static_cast<unsigned>(ceil_div(nz, depth));
   kernel<<<tiles_x * tiles_y * marches, dim3(32, warps)>>>(in, out, nx, ny, nz, c0, c1, tiles_x, tiles_y, depth);

@@ -13,7 +13,7 @@ __global__ void jacobi2d_shared_tile(const float* __restrict__ in, float* __rest
                                      long long cols) {
   __shared__ float tile[kLoadY][kLoadX];
   const int tx = threadIdx.x, ty = threadIdx.y;
-  // 32-bit products, widened afterwards: they don't overflow, as rows and cols are at most 2^31.
+  // 32-bit products, widened afterwards: they don't overflow, because rows and cols are at most 2^31.
   const long long row0 = blockIdx.y * kTileY, col0 = blockIdx.x * kTileX;
 
   // load tile and halo

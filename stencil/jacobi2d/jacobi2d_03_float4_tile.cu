@@ -4,14 +4,14 @@
 // Expect:   2 to 4x step 02: a quarter of the memory instructions per cell.
 // Measured: 1.69x step 02, 0.58 of a copy at 8192x8192 (H200); 1.60x, 0.73 (H100).
 // Why:      nvcc split each float4 store into four: twice the write sectors, and L2 at 93 % of its peak (ncu, H200).
-//           And lanes read the tile 16 bytes apart: 4 wavefronts per load. 31 % of the waiting is for shared memory.
-// Next:     which of the loads from the tile does a thread need shared memory for?
+//           Lanes read the tile 16 bytes apart: 4 wavefronts per load. 31 % of the stalls are for shared memory.
+// Next:     for which of its loads from the tile does a thread need shared memory?
 #include "jacobi2d.cuh"
 
 constexpr int kBlockX = 128, kBlockY = 4;  // threads
 constexpr int kRows = 2;                   // per thread
 constexpr int kTileX = 4 * kBlockX, kTileY = kRows * kBlockY;
-constexpr int kPad = 4;  // the tile's first column: room for the halo, and float4 stay aligned
+constexpr int kPad = 4;  // the tile's first column: leaves room for the halo and keeps float4 aligned
 
 // kAligned: cols % 4 == 0 and aligned arrays; else 4-byte accesses to global memory.
 template <bool kAligned>
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
 
   // load tile and halo
   for (int y = threadIdx.y; y < kTileY + 2; y += kBlockY) {
-    const float* row = in + min(max(row0 + y - 1, 0LL), rows - 1) * cols;  // what lies outside is not used
+    const float* row = in + min(max(row0 + y - 1, 0LL), rows - 1) * cols;  // values from outside are not used
     if (kAligned && col < cols) *reinterpret_cast<float4*>(&tile[y][x0]) = *reinterpret_cast<const float4*>(row + col);
     if (!kAligned) {
       for (int x = 0; x < 4; ++x) tile[y][x0 + x] = row[min(col + x, cols - 1)];
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   }
 }
 
-// gridDim.y ends at 65535, here 524,280 rows, so all tiles count in x, up to 2^31 - 1.
+// gridDim.y is at most 65535, here 524,280 rows, so all tiles are numbered in gridDim.x, up to 2^31 - 1.
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols, std::size_t steps) {
   if (rows == 0 || cols == 0) return;
   const auto tiles_x = static_cast<unsigned>(ceil_div(cols, kTileX));

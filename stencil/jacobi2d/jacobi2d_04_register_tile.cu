@@ -4,7 +4,7 @@
 // Expect:   0.95 to 1.0 of a copy: half of step 03's instructions. 0.85 where rows aren't aligned and are staged.
 // Measured: 1.66x step 03, 0.96 of a copy at 8192x8192 (H200); 1.36x, 1.00 (H100).
 // Why:      0.92 of a copy at 8191 x 8193 (H200), 0.98 (H100): rows are staged in whole sectors.
-// Next:     that is one time step. Must the next one read it from memory?
+// Next:     must the next time step read this one's result from memory?
 #include "jacobi2d.cuh"
 #include "../staged_rows.cuh"
 
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kBlockX* kBlockY)
   const long long row0 = (tile_in_turn(tiles_y, backwards) * kBlockY + threadIdx.y) * kRows;
   if (row0 < 0 || row0 >= rows || col >= cols) return;
 
-  // load: row0 - 1 to row0 + kRows, and of the inner rows the cells to the left and right
+  // load: rows row0 - 1 to row0 + kRows, and the cells to the left and right of the inner rows
   float4 v[kRows + 2];
   float left[kRows], right[kRows];
 #pragma unroll
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kStagedX)
   const long long row0 = tile_in_turn(tiles_y, backwards) * kStagedRows;
   if (row0 < 0 || row0 >= rows) return;
 
-  // load: rows row0 - 1 to row0 + kStagedRows, as far as they exist
+  // load: rows row0 - 1 to row0 + kStagedRows, those inside the matrix
   const int above = row0 == 0 ? 1 : 0, below = static_cast<int>(min(rows + 1 - row0, kStagedRows + 2LL));
   stage_rows<kStagedX>(tile, in, rows * cols, above, below, [&](int r) { return (row0 + r - 1) * cols + col0 - 1; });
   __pipeline_commit();

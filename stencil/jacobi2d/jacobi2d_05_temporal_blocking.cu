@@ -17,7 +17,7 @@ constexpr unsigned kAll = 0xffffffff;
 // If less than this share of the computed cells is stored, fall back to one step per launch.
 constexpr double kThinShare = 1.0 / kSteps;
 
-// T time steps; all lanes must reach the shuffles. kAligned: cols % 4 == 0, aligned arrays; else 4-byte accesses.
+// T time steps. All lanes must reach the shuffles. kAligned: cols % 4 == 0, aligned arrays; else 4-byte accesses.
 template <int T, bool kAligned>
 __global__ void __launch_bounds__(32 * kWarps)
     jacobi2d_temporal_blocking(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
@@ -33,12 +33,12 @@ __global__ void __launch_bounds__(32 * kWarps)
   };
 
   // prologue: the first rows in flight
-  float4 older[T] = {}, old[T] = {};  // register queue: of each level the two rows before the newest
+  float4 older[T] = {}, old[T] = {};  // register queue: the two rows before the newest of each level
   float4 ahead[kAhead];
 #pragma unroll
   for (int j = 0; j < kAhead; ++j) ahead[j] = load(row0 - T + j);
 
-  // main loop: kAhead rows each time
+  // main loop: kAhead rows per iteration
   for (long long r0 = row0 - T; r0 < end + T; r0 += kAhead) {
     float4 loaded[kAhead];
 #pragma unroll
@@ -64,14 +64,14 @@ __global__ void __launch_bounds__(32 * kWarps)
         old[t] = now;
         now = next;
       }
-      // store: row r - T has had all its steps; the outer lanes are halo
+      // store: row r - T is complete; the outer lanes are halo
       const long long to = r - T;
       if (to >= row0 && to < end && lane > 0 && lane < 31) store4<kAligned>(out + to * cols, col, cols, now);
     }
   }
 }
 
-// One time step, a thread per cell.
+// Computes one time step with thin_cells.
 template <typename Index>
 __global__ void __launch_bounds__(kThinBlock)
     jacobi2d_thin(const float* __restrict__ in, float* __restrict__ out, Index rows, Divisor<Index> cols) {

@@ -1,5 +1,5 @@
-// The library: cudnnPoolingForward, which propagates NaN here and leaves padding out of the mean. Its sizes are ints, so
-// many planes go in pieces. It takes no padding as wide as the window.
+// cuDNN: cudnnPoolingForward, set to propagate NaN and to leave padding out of the mean. Its sizes are ints, so many
+// planes take several calls. It refuses padding as wide as the window.
 // needs: gpu
 // links: cudnn
 #include "cudnn_helpers.cuh"
@@ -35,7 +35,7 @@ static void launch(const float* in, float* out, std::size_t planes, std::size_t 
   }
 }
 
-// Without the sizes that cuDNN refuses, and without windows of which all pixels are -infinity: it gives -FLT_MAX there.
+// Refuses the sizes that cuDNN doesn't support, and leaves out windows with only -infinity: cuDNN returns -FLT_MAX.
 class OfCudnn : public Pool2d {
  public:
   using Pool2d::Pool2d;

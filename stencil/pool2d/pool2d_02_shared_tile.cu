@@ -1,10 +1,10 @@
 // Problem:  overlapping windows load a pixel several times: 2.25 times at k = 3, stride 2; 9 times at stride 1.
 // Idea:     a tile in shared memory: the pixels of all windows of 32 x 8 outputs, loaded once, coalesced. Outside the
 //           image it holds what changes nothing: -infinity for the maximum, 0 for the sum.
-// Expect:   0.6 to 1.1x step 01 at 2048x112x112x3x2/padding=1: L1 served those loads from the same SRAM. The tile adds a store
-//           and a barrier, and lanes two floats apart share a bank: two wavefronts per load.
+// Expect:   0.6 to 1.1x step 01 at 2048x112x112x3x2/padding=1: L1 served those loads from the same SRAM. The tile
+//           adds a store and a barrier; at a stride of 2 lanes share banks: two wavefronts per load.
 // Measured: 0.62x step 01, 0.32 of a copy at 2048x112x112x3x2/padding=1 (H200).
-// Next:     9 loads per output. A maximum over a square is a maximum of maxima; how many loads does that leave?
+// Next:     9 loads per output. A maximum over a square is a maximum of row maxima: how many loads does that leave?
 #include "../plane_grid.cuh"
 #include "pool2d.cuh"
 
@@ -47,7 +47,7 @@ static void launch(const float* in, float* out, std::size_t planes, std::size_t 
                    int stride, int padding, bool mean) {
   const PoolShape s = pool_shape(planes, rows, cols, k, stride, padding);
   if (planes == 0 || s.out_rows == 0 || s.out_cols == 0) return;
-  // tiles of fewer rows where 8 do not fit in 48 KB
+  // tiles of fewer rows if 8 do not fit in 48 KB
   const auto bytes = [=](int high) { return ((kTileX - 1) * stride + k) * ((high - 1) * stride + k) * sizeof(float); };
   int high = 8;
   while (bytes(high) > 48 * 1024) high /= 2;

@@ -1,10 +1,10 @@
-// Problem:  step 02 takes k^2 loads from the tile per output.
-// Idea:     separable: first along the rows of the tile, for each output column, into a second shared array; a barrier;
-//           then down the columns. k (load_y / 8) + k loads per output in place of k^2.
-// Expect:   0.8 to 1.1x step 02 at 2048x112x112x3x2/padding=1: 9.4 loads in place of 9, and one barrier more: at stride 2
-//           separable saves nothing. 1.2 to 1.6x at 2048x112x112x5x1/padding=2/mean=1: 12.5 loads in place of 25.
+// Problem:  step 02 loads k^2 pixels from the tile per output.
+// Idea:     separable: first along the tile's rows, for each output column, into a second shared array; a barrier; then
+//           down the columns. k (load_y / 8) + k loads per output instead of k^2.
+// Expect:   0.8 to 1.1x step 02 at 2048x112x112x3x2/padding=1: 9.4 loads instead of 9, and another barrier: nothing is
+//           saved at stride 2. 1.2 to 1.6x at 2048x112x112x5x1/padding=2/mean=1: 12.5 loads instead of 25.
 // Measured: 0.94x step 02, 0.30 of a copy at 2048x112x112x3x2/padding=1 (H200).
-// Next:     the results of a row wait in shared memory for a barrier. Where else could they be held?
+// Next:     row results wait in shared memory for a barrier. Where else could they be kept?
 #include "../plane_grid.cuh"
 #include "pool2d.cuh"
 
@@ -12,7 +12,7 @@ constexpr int kTileX = 32;
 
 template <bool kMean>
 __global__ void pool2d_separable(const float* __restrict__ in, float* __restrict__ out, PoolShape s, int tiles_x) {
-  extern __shared__ float pixels[];  // load_y x load_x, then load_y x kTileX results along rows
+  extern __shared__ float pixels[];  // load_y x load_x, then load_y x kTileX row results
   const int high = blockDim.y, load_x = (kTileX - 1) * s.stride + s.k, load_y = (high - 1) * s.stride + s.k;
   const std::int64_t plane = plane_of_block();
   if (plane >= s.planes) return;  // the whole block
@@ -54,7 +54,7 @@ static void launch(const float* in, float* out, std::size_t planes, std::size_t 
                    int stride, int padding, bool mean) {
   const PoolShape s = pool_shape(planes, rows, cols, k, stride, padding);
   if (planes == 0 || s.out_rows == 0 || s.out_cols == 0) return;
-  // tiles of fewer rows where 8 do not fit in 48 KB
+  // tiles of fewer rows if 8 do not fit in 48 KB
   const auto bytes = [=](int high) {
     return ((kTileX - 1) * stride + k + kTileX) * ((high - 1) * stride + k) * sizeof(float);
   };

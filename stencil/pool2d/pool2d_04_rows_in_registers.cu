@@ -1,15 +1,15 @@
 // Problem:  step 03 passes each row's results through shared memory, behind a second barrier.
-// Idea:     a thread owns a column of four outputs. It goes down the input rows once; each row's result is computed once,
-//           and joins every output in registers whose window has that row. No shared memory: L1 has the neighbours.
+// Idea:     a thread has a column of four outputs in registers. It computes each input row's result once and joins it
+//           to every output whose window includes the row. No shared memory: L1 has the neighbours.
 // Expect:   1.3 to 1.8x step 03 at 2048x112x112x3x2/padding=1: 6.75 global loads per output, no tile, no barrier. About
-//           step 01's speed, which has 9 loads: the loops still have one in flight at a time.
+//           as fast as step 01 with its 9 loads: loops still have one load in flight at a time.
 // Measured: 1.62x step 03, 0.49 of a copy at 2048x112x112x3x2/padding=1 (H200).
-// Next:     the compiler knows neither k nor stride. What would it do if it did?
+// Next:     the compiler doesn't know k and stride. What would it do if it did?
 #include "../plane_grid.cuh"
 #include "pool2d.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;  // threads
-constexpr int kRows = 4;                // outputs of a thread, in a column
+constexpr int kRows = 4;                // outputs per thread, in a column
 
 template <bool kMean>
 __global__ void pool2d_rows_in_registers(const float* __restrict__ in, float* __restrict__ out, PoolShape s,
@@ -24,7 +24,7 @@ __global__ void pool2d_rows_in_registers(const float* __restrict__ in, float* __
 #pragma unroll
   for (int o = 0; o < kRows; ++o) v[o] = Pool<kMean>::nothing();
 
-  // input rows of the four windows, i counted from the first window's
+  // input rows of the four windows; row i = 0 is the first window's first
   for (int i = 0; i < (kRows - 1) * s.stride + s.k; ++i) {
     const int r = row0 * s.stride - s.padding + i;
     if (r < 0 || r >= s.rows) continue;

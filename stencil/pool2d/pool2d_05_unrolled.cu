@@ -1,17 +1,17 @@
 // Problem:  step 04's loops have lengths that the compiler does not know: it cannot move a load before the last use.
-// Idea:     k and stride as template parameters, for the pairs that networks use: all loops unrolled, the taps' bounds
-//           tests predicates, and several loads of a thread in flight. Other pairs take the loops.
-// Expect:   1.3 to 2.0x step 04, 0.7 to 0.9 of a copy at 2048x112x112x3x2/padding=1: more than one of 27 loads in
-//           flight, as many as 32 registers hold. Rows of 56 results fill 56 of 64 lanes.
+// Idea:     k and stride as template parameters for common pairs: loops are unrolled, bounds tests become predicates,
+//           and a thread has several loads in flight. Other pairs use the loops.
+// Expect:   1.3 to 2.0x step 04, 0.7 to 0.9 of a copy at 2048x112x112x3x2/padding=1: several of 27 loads in flight,
+//           as many as 32 registers hold. Rows of 56 results use 56 of 64 lanes.
 // Measured: 1.57x step 04, 0.76 of a copy at 2048x112x112x3x2/padding=1 (H200).
-// Next:     images of 7 x 7 leave most of a 32 x 32 tile idle. How would you number the threads then?
+// Next:     images of 7 x 7 leave most of a 32 x 32 tile idle. How would you number threads then?
 #include "../plane_grid.cuh"
 #include "pool2d.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;  // threads
-constexpr int kRows = 4;                // outputs of a thread, in a column
+constexpr int kRows = 4;                // outputs per thread, in a column
 
-// K, S: the window and the stride, 0 if they are known at run time only.
+// K, S: window and stride, or 0 if known only at run time.
 template <bool kMean, int K, int S>
 __global__ void pool2d_unrolled(const float* __restrict__ in, float* __restrict__ out, PoolShape s, int tiles_x) {
   const std::int64_t plane = plane_of_block();
@@ -25,7 +25,7 @@ __global__ void pool2d_unrolled(const float* __restrict__ in, float* __restrict_
 #pragma unroll
   for (int o = 0; o < kRows; ++o) v[o] = Pool<kMean>::nothing();
 
-    // input rows of the four windows, i counted from the first window's
+    // input rows of the four windows; row i = 0 is the first window's first
 #pragma unroll(K > 0 ? (kRows - 1) * S + K : 1)
   for (int i = 0; i < (kRows - 1) * s.stride + s.k; ++i) {
     const int r = row0 * s.stride - s.padding + i;

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
-// Say: max pooling, one thread per output, neighbours along a row. First: what does padding count as? -infinity for the
-// maximum, not 0, or windows of negative pixels at the border give 0. For the mean: divide by k * k, or by the pixels
-// inside? Here by those inside, and by nothing if there are none.
+// Say: one thread per output, neighbouring lanes along a row. First, what value does padding have? -infinity for the
+// maximum; with 0, windows of negative pixels at the border would give 0. Is the mean over k * k pixels, or over those
+// inside? Here over those inside, and 0 if there are none.
 // Say: the window is clipped once, so the loops need no test. Overlaps hit L1.
-// Next: rows in registers, several outputs per thread; k and stride known at compile time: more loads in flight.
+// Next: rows in registers, several outputs per thread; k and stride at compile time give more loads in flight.
 __global__ void pool2d(const float* __restrict__ in, float* __restrict__ out, size_t planes, int rows, int cols,
                        int out_rows, int out_cols, int k, int stride, int padding, bool mean) {
   const int col = blockIdx.x * blockDim.x + threadIdx.x;
-  // Say: gridDim.y ends at 65535, so the rows of all planes are numbered, and the grid strides over them
+  // Say: gridDim.y is at most 65535, so rows are numbered through all planes, and the grid strides over them
   for (size_t n = 8 * blockIdx.y + threadIdx.y; n < planes * out_rows && col < out_cols; n += 8 * gridDim.y) {
     const size_t plane = n / out_rows;
     const int top = int(n % out_rows) * stride - padding, left = col * stride - padding;
@@ -22,7 +22,7 @@ __global__ void pool2d(const float* __restrict__ in, float* __restrict__ out, si
         const float x = in[(plane * rows + r) * cols + c];
         v = mean ? v + x : v > x || isnan(v) ? v : x;  // Say: fmaxf would drop NaN
       }
-    // Say: a window wholly in the padding has no pixels, so not 0 / 0
+    // Say: a window entirely in the padding has no pixels; max avoids 0 / 0
     out[n * out_cols + col] = mean ? v / max((r1 - r0) * (c1 - c0), 1) : v;
   }
 }

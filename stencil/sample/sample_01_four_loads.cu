@@ -1,14 +1,14 @@
 // Problem:  each pixel of the result lies between four pixels of the image. Which, and with what weights?
-// Idea:     one thread per pixel of the result: its place in the image, floor, four clamped loads, three means.
+// Idea:     one thread per pixel of the result: its coordinates in the image, floor, four clamped loads, three means.
 // Expect:   0.7 to 0.9 of a copy at 8192x8192x4096x4096, with 20 bytes per result, but 0.2 to 0.4 where the image is
-//           enlarged, with 5: two divisions in double are some 50 instructions. (Float keeps 11 bits of x = 8000.25.)
+//           enlarged, with 5: two divisions in double are about 50 instructions. (Float keeps 11 bits of x = 8000.25.)
 // Measured: 0.86 of a copy at 8192x8192x4096x4096 (H200).
-// Next:     8192 x 8192 pixels have only 8192 different x and 8192 different y. Who computes each of them once?
+// Next:     8192 x 8192 pixels have only 8192 different x and 8192 different y. How could each be computed fewer times?
 #include "sample.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;
 
-// The two neighbours on an axis, clamped, and the second one's weight.
+// The two neighbours along an axis, clamped, and the second one's weight.
 struct Neighbours {
   int first, second;
   float weight;

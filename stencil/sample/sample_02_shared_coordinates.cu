@@ -1,5 +1,5 @@
 // Problem:  step 01 computes two coordinates for every pixel, with divisions in double.
-// Idea:     a tile of 32 x 32 pixels has 32 x and 32 y. 64 threads compute them into shared memory; all read them there.
+// Idea:     a tile of 32 x 32 pixels has 32 x and 32 y. 64 threads compute them and share them through shared memory.
 // Expect:   1.0 to 1.3x step 01 at 8192x8192x4096x4096, which is near a copy, and 1.4 to 1.8x where the image is
 //           enlarged: 64 coordinates for 1024 pixels instead of 2048. Four loads per pixel remain.
 // Measured: 1.10x step 01, 0.95 of a copy at 8192x8192x4096x4096 (H200).
@@ -8,7 +8,7 @@
 
 constexpr int kTile = 32, kThreadsY = 8;
 
-// The two neighbours on an axis, clamped, and the second one's weight.
+// The two neighbours along an axis, clamped, and the second one's weight.
 struct Neighbours {
   int first, second;
   float weight;
@@ -26,7 +26,7 @@ __global__ void sample_shared_coordinates(const float* __restrict__ in, float* _
   __shared__ Neighbours xs[kTile], ys[kTile];
   const int row0 = blockIdx.y * kTile, col0 = blockIdx.x * kTile;
 
-  // the tile's coordinates; those past the image's edge are not used
+  // compute the tile's coordinates; those past the image's edge are not used
   const int t = threadIdx.y * kTile + threadIdx.x;
   if (t < kTile) {
     xs[t] = neighbours(col0 + t, cols_in, cols_out);

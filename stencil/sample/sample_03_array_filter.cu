@@ -1,10 +1,10 @@
 // Problem:  step 02 spends four loads, six shared-memory reads and nine FLOP on a pixel.
-// Idea:     cudaFilterModeLinear: the texture unit clamps, loads and weighs, with weights of 8 bits. The image is copied
-//           into an array, whose layout keeps neighbours near each other in both directions.
+// Idea:     cudaFilterModeLinear: the texture unit clamps, loads and interpolates with 8-bit weights. The image is
+//           copied into an array, whose layout keeps neighbours close in both directions.
 // Expect:   0.4 to 0.7x step 02 at 4096x4096x8192x8192: a fetch per pixel is as fast as four loads that hit L1, and the
-//           copy comes on top. Much less where the image is reduced: there is more to copy than to fetch.
+//           copy is extra. Much less where the image is reduced: there is more to copy than to fetch.
 // Measured: 0.54x step 02, 0.22 of a copy at 4096x4096x8192x8192 (H200).
-// Next:     the kernel needs the image's size only to scale its coordinates. Who else knows it?
+// Next:     the kernel needs the image's size only to scale coordinates. What else knows the size?
 // needs: gpu
 #include "filtering_texture.cuh"
 #include "sample.cuh"
@@ -16,7 +16,7 @@ __global__ void sample_array_filter(cudaTextureObject_t in, float* __restrict__ 
   const int row = blockIdx.y * kTileY + threadIdx.y;
   const int col = blockIdx.x * kTileX + threadIdx.x;
   if (row >= rows_out || col >= cols_out) return;
-  // the 0.5 of the centre and the - 0.5 of the problem cancel
+  // the texture's + 0.5 for centres cancels the problem's - 0.5
   out[static_cast<long long>(row) * cols_out + col] = tex2D<float>(in, (col + 0.5f) * scale_x, (row + 0.5f) * scale_y);
 }
 

@@ -1,9 +1,9 @@
-// Problem:  step 03 scales coordinates with two numbers that describe the image, and every kernel that reads it must.
-// Idea:     normalised coordinates: 0 to 1 across the image, whatever its size. Pixel (r, c) of the result asks for
-//           ((c + 0.5) / cols_out, (r + 0.5) / rows_out). Wrap and mirror addressing need this mode, too.
+// Problem:  step 03 scales coordinates by the image's size, and so must every kernel that reads the image.
+// Idea:     normalised coordinates: 0 to 1 across an image of any size. Pixel (r, c) of the result fetches at
+//           ((c + 0.5) / cols_out, (r + 0.5) / rows_out). Wrap and mirror addressing need this mode too.
 // Expect:   0.98 to 1.02x step 03: the texture unit multiplies by the size, and the kernel multiplies once as before.
 // Measured: 1.00x step 03, 0.11 of a copy at 8192x8192x4096x4096 (H200).
-// Next:     the copy into the array moves as many bytes as the image twice. How could a kernel write the array itself?
+// Next:     the copy into the array reads and writes the whole image. How could a kernel write the array itself?
 // needs: gpu
 #include "filtering_texture.cuh"
 #include "sample.cuh"
@@ -15,7 +15,7 @@ __global__ void sample_normalised(cudaTextureObject_t in, float* __restrict__ ou
   const int row = blockIdx.y * kTileY + threadIdx.y;
   const int col = blockIdx.x * kTileX + threadIdx.x;
   if (row >= rows_out || col >= cols_out) return;
-  // the centre of the pixel, as a share of the image: the same share of either image
+  // the pixel's centre as a fraction of the image, the same in both images
   out[static_cast<long long>(row) * cols_out + col] = tex2D<float>(in, (col + 0.5f) * step_x, (row + 0.5f) * step_y);
 }
 

@@ -1,17 +1,17 @@
-// Problem:  steps 03 and 04 copy the image into the array: one more read and write of every pixel of it.
-// Idea:     a surface: an array that a kernel writes. The first kernel resizes along the rows in float, into the array;
-//           the second reads it as a texture, filtered down the columns.
+// Problem:  steps 03 and 04 copy the image into the array: one more read and write of every pixel.
+// Idea:     a surface is an array that a kernel can write. The first kernel resizes along the rows in float, into it; the
+//           second reads it as a texture, filtered down the columns.
 // Expect:   3 to 5x step 04 at 8192x8192x4096x4096: the array has half as many pixels, and a kernel's surface writes
-//           are faster than the copy. 1.0 to 1.2x where the image is enlarged, and the array has twice as many.
+//           are faster than the copy. 1.0 to 1.2x where the image is enlarged and the array has twice as many.
 // Measured: 3.73x step 04, 0.43 of a copy at 8192x8192x4096x4096 (H200).
-// Next:     a mipmap halves an image again and again. Which of its levels is a texture, and which a surface, and when?
+// Next:     a mipmap halves an image repeatedly. Which of its levels is a texture, and which a surface, and when?
 // needs: gpu
 #include "filtering_texture.cuh"
 #include "sample.cuh"
 
 constexpr int kTileX = 32, kTileY = 8;
 
-// Along the rows: rows_in x cols_out pixels. The x of surf2Dwrite counts bytes, and no row has a pitch to know.
+// Resizes along the rows, to rows_in x cols_out pixels. The x of surf2Dwrite is in bytes; no pitch is needed.
 __global__ void sample_rows(const float* __restrict__ in, cudaSurfaceObject_t wide, float scale_x, int rows_in,
                             int cols_in, int cols_out) {
   const int row = blockIdx.y * kTileY + threadIdx.y;
@@ -24,7 +24,7 @@ __global__ void sample_rows(const float* __restrict__ in, cudaSurfaceObject_t wi
   surf2Dwrite((1 - weight) * a + weight * b, wide, col * static_cast<int>(sizeof(float)), row);
 }
 
-// Down the columns: x is a texel's centre, where the filter has the weights 0 and 1.
+// Resizes down the columns. x is a texel's centre, where the filter's weights along x are 0 and 1.
 __global__ void sample_columns(cudaTextureObject_t wide, float* __restrict__ out, float scale_y, int rows_out,
                                int cols_out) {
   const int row = blockIdx.y * kTileY + threadIdx.y;

@@ -1,9 +1,9 @@
 // Problem:  step 02 still requests each element of f 8 times.
-// Idea:     a tile in shared memory with a halo of 4 on either side. One loop fills it, so partial blocks are no
+// Idea:     a tile in shared memory with a halo of 4 on either side. One loop fills it, so a partial block is no
 //           special case. No thread may return before the barrier.
 // Expect:   0.6 to 1.0x step 02: L1 served the 8 loads from the same SRAM; the tile adds a store and a barrier.
 // Measured: 0.77x step 02, 0.42 of a copy at 2^28 (H200); 0.80x, 0.57 (H100).
-// Next:     where does a tile pay, then?
+// Next:     when does a tile pay?
 #include "stencil1d.cuh"
 
 constexpr int kBlock = 256;

@@ -3,7 +3,7 @@
 // Expect:   0.95 to 1.0 of a copy: one float4 per thread comes from DRAM; two hit L1, as neighbouring lanes load them.
 // Measured: 2.36x step 03, 1.00 of a copy at 2^28 (H200); 1.75x, 1.00 (H100).
 // Why:      blocks of 1024 threads had 0.95 of a copy (H200): when one ends, half the SM's threads wait (hypothesis).
-// Next:     and with a radius of 3?
+// Next:     what changes with a radius of 3?
 #include "stencil1d.cuh"
 
 __global__ void stencil1d_register_window(const float* __restrict__ f, const float* __restrict__ c,

@@ -1,4 +1,4 @@
-// bug: outside the image the nearest pixel counts, as if the edge were repeated; the padding is 0
+// bug: taps outside the image read the nearest pixel, as if the edge were repeated; the padding must be 0
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: takes the filters for K x C x 3 x 3, as they are beside NCHW images; here channels are innermost
+// bug: reads the filters as K x C x 3 x 3, their layout with NCHW images; here channels are innermost
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

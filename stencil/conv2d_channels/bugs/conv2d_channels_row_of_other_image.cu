@@ -1,5 +1,5 @@
 // bug: checks that a row is inside the batch, not inside its image: above an image's first row it reads the last row of
-// the image before
+// the previous image
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

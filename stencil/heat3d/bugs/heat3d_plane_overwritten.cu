@@ -31,7 +31,7 @@ __global__ void heat3d_plane_overwritten(const float* __restrict__ in, float* __
       }
       out[at] = cell;
     }
-    // __syncthreads() is needed here, too
+    // __syncthreads() is needed here too
   }
 }
 

@@ -5,7 +5,7 @@
 #include "../jacobi2d.cuh"
 
 constexpr int kHalo = 1;                              // 2 is needed: one per time step
-constexpr int kTile = 16, kLoad = kTile + 2 * kHalo;  // square; a thread per cell that is loaded
+constexpr int kTile = 16, kLoad = kTile + 2 * kHalo;  // square; one thread per loaded cell
 
 __global__ void jacobi2d_halo_too_small(const float* __restrict__ in, float* __restrict__ out, long long rows,
                                         long long cols, unsigned tiles_x, int steps) {

@@ -1,4 +1,4 @@
-// bug: threads without an output return before the barrier, and do not load their share of the tile
+// bug: threads without an output return before the barrier and don't load their part of the tile
 // caught by: cpu forward | some threads returned while others wait at a barrier
 // caught by: gpu | is wrong
 // stage: right
@@ -44,7 +44,7 @@ static void launch(const float* in, float* out, std::size_t planes, std::size_t 
                    int stride, int padding, bool mean) {
   const PoolShape s = pool_shape(planes, rows, cols, k, stride, padding);
   if (planes == 0 || s.out_rows == 0 || s.out_cols == 0) return;
-  // tiles of fewer rows where 8 do not fit in 48 KB
+  // tiles of fewer rows if 8 do not fit in 48 KB
   const auto bytes = [=](int high) { return ((kTileX - 1) * stride + k) * ((high - 1) * stride + k) * sizeof(float); };
   int high = 8;
   while (bytes(high) > 48 * 1024) high /= 2;

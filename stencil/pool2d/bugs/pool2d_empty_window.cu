@@ -1,4 +1,4 @@
-// bug: divides by the pixels inside without asking whether there are any: a window wholly in the padding is 0 / 0
+// bug: divides by the number of pixels inside even if it is 0: a window entirely in the padding gives 0 / 0
 // caught by: cpu forward | got nan
 // caught by: gpu | got nan
 // stage: right
@@ -19,7 +19,7 @@ __global__ void pool2d_empty_window(const float* __restrict__ in, float* __restr
   for (int r = r0; r < r1; ++r) {
     for (int c = c0; c < c1; ++c) v = Pool<kMean>::join(v, in[std::int64_t{r} * s.cols + c]);
   }
-  const int count = max(r1 - r0, 0) * max(c1 - c0, 0);  // 0 wholly in the padding
+  const int count = max(r1 - r0, 0) * max(c1 - c0, 0);  // 0 if all is padding
   out[(plane * s.out_rows + row) * s.out_cols + col] = kMean ? v / static_cast<float>(count) : v;
 }
 

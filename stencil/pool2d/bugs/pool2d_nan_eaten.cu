@@ -1,4 +1,4 @@
-// bug: fmaxf returns the operand that is a number, so a NaN among the pixels is not seen
+// bug: fmaxf returns the operand that is a number, so a NaN among the pixels is lost
 // caught by: cpu forward | want nan
 // caught by: gpu | want nan
 // stage: right
@@ -20,7 +20,7 @@ __global__ void pool2d_nan_eaten(const float* __restrict__ in, float* __restrict
     for (int c = c0; c < c1; ++c)
       v = kMean ? v + in[std::int64_t{r} * s.cols + c] : fmaxf(v, in[std::int64_t{r} * s.cols + c]);
   }
-  const int count = max(r1 - r0, 0) * max(c1 - c0, 0);  // 0 wholly in the padding
+  const int count = max(r1 - r0, 0) * max(c1 - c0, 0);  // 0 if all is padding
   out[(plane * s.out_rows + row) * s.out_cols + col] = Pool<kMean>::result(v, count);
 }
 

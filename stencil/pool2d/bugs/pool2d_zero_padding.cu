@@ -1,4 +1,4 @@
-// bug: the maximum begins with 0: a window of negative pixels gives 0, as if padding were pixels of 0
+// bug: the maximum starts from 0, so a window of negative pixels gives 0
 // caught by: cpu forward | got 0
 // caught by: gpu | got 0
 // stage: right
@@ -19,7 +19,7 @@ __global__ void pool2d_zero_padding(const float* __restrict__ in, float* __restr
   for (int r = r0; r < r1; ++r) {
     for (int c = c0; c < c1; ++c) v = Pool<kMean>::join(v, in[std::int64_t{r} * s.cols + c]);
   }
-  const int count = max(r1 - r0, 0) * max(c1 - c0, 0);  // 0 wholly in the padding
+  const int count = max(r1 - r0, 0) * max(c1 - c0, 0);  // 0 if all is padding
   out[(plane * s.out_rows + row) * s.out_cols + col] = Pool<kMean>::result(v, count);
 }
 

@@ -1,4 +1,4 @@
-// bug: a cast to int rounds -0.25 to 0, not to -1: the first weight is negative, and an edge is extrapolated
+// bug: a cast to int rounds -0.25 to 0, not to -1: the first weight is negative, and the edge is extrapolated
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

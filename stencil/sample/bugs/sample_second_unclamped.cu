@@ -1,4 +1,4 @@
-// bug: clamps only the first of two neighbours: the last column mixes in the next row, the last row what is behind
+// bug: clamps only the first of two neighbours: the last column reads the next row, the last row reads past the image
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

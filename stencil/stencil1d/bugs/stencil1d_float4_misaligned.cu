@@ -1,4 +1,4 @@
-// bug: float4 for every array: no test that f and d are multiples of 16 bytes
+// bug: float4 accesses without a test that f and d are 16-byte aligned
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address

@@ -1,5 +1,5 @@
 // bug: the first threads load the right halo from kBlock elements further on. In a partial last tile the element after
-// the last thread's isn't loaded and still holds a value of the tile before.
+// the last thread's isn't set and keeps a value of the previous tile.
 // caught by: cpu forward | is wrong | --n=300
 // caught by: gpu | is wrong | --n=300
 // stage: right
@@ -14,7 +14,7 @@ __global__ void stencil1d_partial_block_halo(const float* __restrict__ f, const 
   const int tid = threadIdx.x;
   for (int t = 0; t < kTiles; ++t) {
     const long long i = (std::int64_t{blockIdx.x} * kTiles + t) * kBlock + tid;
-    __syncthreads();  // the tile before has been read
+    __syncthreads();  // the previous tile has been read
     if (i < n) {
       tile[tid + kRadius] = f[i];
       if (tid < kRadius) {
