@@ -1,4 +1,4 @@
-// Tests of stencils beyond the general tests of every step: small cases by hand, borders, several time steps.
+// Tests beyond the general ones of every step: small cases by hand, borders, invariants of time steps, thin domains.
 #include "catch.hpp"
 #include "runner/check.hpp"
 #include "runner/options.hpp"
@@ -24,7 +24,8 @@ DeviceBuffer<float> upload(const std::vector<float>& host) {
   return device;
 }
 
-// Runs the step on these inputs and returns the last buffer. All arrays start `offset` floats after a 16-byte boundary.
+// Returns the problem's last buffer after the step ran on these inputs. Arrays start `offset` floats after a 16-byte
+// boundary.
 std::vector<float> result(const Step& step, const Size& size, std::vector<std::vector<float>> arrays,
                           std::size_t offset = 0) {
   arrays.push_back(std::vector<float>(step.problem->buffers(size).back().count, -77.0f));
@@ -43,7 +44,7 @@ std::vector<float> result(const Step& step, const Size& size, std::vector<std::v
   return out;
 }
 
-// The same for arrays of BF16.
+// Like result(), for BF16 arrays.
 std::vector<float> result_in_bf16(const Step& step, const Size& size, const std::vector<std::vector<float>>& arrays) {
   std::vector<DeviceBuffer<__nv_bfloat16>> memory;
   std::vector<void*> pointers;
@@ -76,7 +77,7 @@ std::vector<float> numbers(std::size_t n) {
   return values;
 }
 
-// Returns integers, which are exact in BF16.
+// Small integers, exact in BF16.
 std::vector<float> whole_numbers(std::size_t n) {
   std::vector<float> values(n);
   for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<float>(patterns::integers(1, 0, i, n));
@@ -217,7 +218,7 @@ TEST_CASE("heat3d: the borders keep their values, and inside a spike spreads to 
     for (const std::size_t d : {std::size_t{1}, nx, nx * ny}) want[spike - d] = want[spike + d] = 1;
     CHECK(result(*step, {{nx, ny, nz, 1}, {0.25f, 0.125f}}, {in}) == want);
 
-    for (float& v : in) v = 1;  // equal everywhere: nothing changes if c0 + 6 c1 = 1
+    for (float& v : in) v = 1;  // uniform: nothing changes if c0 + 6 c1 = 1
     CHECK(result(*step, {{nx, ny, nz, 3}, {0.25f, 0.125f}}, {in}) == in);
     const std::vector<float> half = result(*step, {{nx, ny, nz, 1}, {0.5f, 0}}, {in});
     for (std::size_t i = 0; i < half.size(); ++i) {
@@ -246,7 +247,7 @@ TEST_CASE("heat3d: marches as long as the device's blocks suggest") {
       CHECK(depth <= nz);
       std::size_t least = time(nz, tiles, 264, nz);
       for (std::size_t d = 1; d < nz; ++d) least = std::min(least, time(nz, tiles, 264, d));
-      CHECK(time(nz, tiles, 264, depth) * 10 <= least * 11);  // at most a tenth above the best of all depths
+      CHECK(time(nz, tiles, 264, depth) * 10 <= least * 11);  // at most 10 % above the best depth
     }
   }
 }
@@ -300,7 +301,7 @@ TEST_CASE("pool2d: windows wholly in the padding have no pixels") {
       std::vector<float> want(25, mean ? 0.0f : -inf);
       want[12] = -7;
       CHECK(result(*step, {1, 1, 1, 1, 1, 2, mean}, {{-7.0f}}) == want);
-      // one window of 2 x 2, of which only the corner pixel is inside
+      // one window of 2 x 2 with only its corner pixel inside
       CHECK(result(*step, {1, 2, 2, 2, 3, 1, mean}, {{-1.0f, -2.0f, -3.0f, -4.0f}}) == std::vector<float>{-1.0f});
     }
   }
@@ -366,7 +367,7 @@ TEST_CASE("a domain without inner cells is copied") {
   }
 }
 
-// Sizes with one side of length `side`. Step 01 gives the expected results.
+// Sizes with one side of this length, to compare a kernel's last step with its first.
 std::vector<Size> thin_sizes(const std::string& kernel, std::size_t side) {
   if (kernel == "conv2d")
     return {{side, 3, 3}, {3, side, 7}, {side, 41, 5}, {43, side, 7}, {side, 300, 5}, {300, side, 3}};
@@ -452,7 +453,7 @@ TEST_CASE("few rows: the height of tiles that reads the fewest rows") {
   CHECK(conv2d(25) == 16);  // two tiles that read 20 rows each, not 28
   CHECK(conv2d(1 << 20) == 24);
   CHECK(tile_height(8, 2, {16, 4}) == 4);
-  CHECK(tile_height(9, 2, {16, 4}) == 16);  // both read as many rows: the first one
+  CHECK(tile_height(9, 2, {16, 4}) == 16);  // equal: the first
 }
 
 TEST_CASE("large and small in turn: no scratch memory is too small") {

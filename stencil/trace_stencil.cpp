@@ -1,4 +1,4 @@
-// Tests of what these ladders claim about their memory accesses.
+// Tests what these ladders claim about their memory accesses.
 #include "claims.hpp"
 
 using namespace ladder;
@@ -88,7 +88,7 @@ TEST_CASE("conv2d_channels: the im2col matrix costs 9 times the bytes; three tap
     CHECK(seen->width(Space::global, Op::load) == 16);
     CHECK(seen->conflicts() == 0);
   }
-  CHECK(implicit.store() == 8);  // pairs of elements
+  CHECK(implicit.store() == 8);  // stores of pairs
 }
 
 TEST_CASE("heat3d 03: a warp reads and writes whole float4, or neighbouring floats") {
@@ -97,11 +97,11 @@ TEST_CASE("heat3d 03: a warp reads and writes whole float4, or neighbouring floa
   CHECK(aligned.width(Space::global, Op::store) == 16);
   const Claims other("heat3d_03_march", {{261, 20, 26, 1}, {0.25f, 0.125f}});
   CHECK(other.width(Space::global, Op::store) == 4);
-  CHECK(other.load() <= 5);  // sectors per request; 32 floats that start anywhere touch 5
+  CHECK(other.load() <= 5);  // sectors per request; 32 floats touch at most 5 at any alignment
   CHECK(other.store() <= 5);
 }
 
-// Which shapes use shared memory, and how wide the loads and stores are. Thin shapes: 4 bytes, no shared memory.
+// Which shapes use shared memory, and how wide loads and stores are. Thin ones: 4 bytes, shared memory for weights only.
 TEST_CASE("the path by shape: float4 where rows are aligned, staged rows elsewhere, a thread per cell where few are") {
   struct Path {
     const char* step;

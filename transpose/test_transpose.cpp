@@ -1,4 +1,4 @@
-// Tests of transposes beyond the general tests of every step.
+// Tests beyond the general ones of every step: properties of a transpose, more rows than gridDim.y allows, thin shapes.
 #include "catch.hpp"
 #include "runner/check.hpp"
 
@@ -75,8 +75,8 @@ TEST_CASE("transposed twice in place is as before, once is not") {
   }
 }
 
-// A 2-D grid of 32 x 32 tiles would need gridDim.y = 65536 here, one too many. A step is right at this size, or it
-// refuses it and is right with one row less. 65536 blocks of 1024 threads take 20 s, minutes under AddressSanitizer.
+// A 2-D grid of 32 x 32 tiles would need gridDim.y = 65536 here, one too many. A step must be right, or refuse the size
+// and be right with one row less. 65536 blocks of 1024 threads take 20 seconds, minutes under AddressSanitizer.
 TEST_CASE("more rows than gridDim.y has tiles") {
   if (kAddressSanitizer) {
     WARN("skipped under AddressSanitizer: more rows than gridDim.y has tiles");
@@ -93,7 +93,7 @@ TEST_CASE("more rows than gridDim.y has tiles") {
       CHECK(error.what() == std::string("--rows: this step takes at most 2097120, 65535 blocks of 32 in gridDim.y"));
       size = {65535 * 32, 1};
       ++refusals;
-#ifdef CUDA_EMU  // slow there: one of the steps that refuse runs with the most blocks
+#ifdef CUDA_EMU  // slow there: only the first step that refuses runs with the largest grid
       if (refusals > 1) continue;
 #endif
     }
@@ -106,7 +106,7 @@ TEST_CASE("more rows than gridDim.y has tiles") {
   CHECK(refusals == 9);  // transpose 01 to 07, copy_row, copy_col
 }
 
-// The transpose of a vector has the same elements in the same order.
+// Transposing a vector moves nothing, so the result equals the input bit for bit.
 TEST_CASE("a single row becomes a single column") {
   const std::size_t n = 1003;
   const std::vector<float> before = numbers(n);

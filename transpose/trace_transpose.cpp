@@ -1,4 +1,4 @@
-// Tests of what these ladders claim about their memory accesses, at sizes where every request is full.
+// Tests what these ladders claim about their memory accesses, at sizes where all requests are full.
 #include "claims.hpp"
 
 using namespace ladder;
@@ -42,7 +42,7 @@ TEST_CASE("transpose, few rows or columns: floats on the long side, float4 on th
   CHECK(columns.conflicts() == 0);
 }
 
-// An H200 counts the same: smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld and
+// Also counted on an H200: smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld over
 // smsp__sass_inst_executed_op_shared_ld.
 TEST_CASE("transpose: wavefronts of the tile, as on a GPU") {
   const auto tile_loads = [](const char* step) {

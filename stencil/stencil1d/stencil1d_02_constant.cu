@@ -1,6 +1,6 @@
 // Problem:  4 of step 01's 12 loads fetch coefficients that are the same for every thread.
-// Idea:     constant memory, since all lanes use one address: on sm_90 a load into a uniform register (ULDC). The stream
-//           orders the copy into the symbol, so a kernel of this stream that still runs keeps the old values.
+// Idea:     constant memory, since all lanes use one address: on sm_90 a load into a uniform register (ULDC). The
+//           stream orders the copy into the symbol, so a kernel of this stream that still runs keeps the old values.
 // Expect:   0.95 to 1.05x step 01: the 4 loads were broadcasts that hit L1; the copy costs 2 to 3 us per call.
 // Measured: 1.00x step 01, 0.55 of a copy at 2^28 (H200); 1.00x, 0.71 (H100).
 // Next:     what if lanes read different coefficients, c[threadIdx.x % 4]?

@@ -1,8 +1,8 @@
 // Problem:  shared memory has 32 banks; word w lies in bank w % 32. Different words of one bank take a wavefront each.
-// Idea:     the tile is stored and loaded along its rows, every bank once. The lanes read global memory 128 bytes apart.
+// Idea:     the tile is stored and loaded along its rows: every bank once. Lanes read global memory 128 bytes apart.
 // Expect:   1 wavefront per shared request, both ways, and 32 sectors per global load.
 // Measured: 0.32 of a copy at 2^21 (H200); 0.43 (H100).
-// Next:     the stride is in global memory. Is shared memory the better place for it?
+// Next:     the stride is in global memory. Is it cheaper in shared memory?
 #include "bank_conflict.cuh"
 
 constexpr int kTile = 32;

@@ -1,6 +1,6 @@
 // Problem:  8 lanes of a store in step 04 share a bank.
-// Idea:     the launch chooses the pitch, and with it the size of the shared memory (extern __shared__, the launch's third
-//           argument). Pitch 9 is odd: words 9 t + ty hit every bank once.
+// Idea:     the launch chooses the pitch, and so the size of shared memory (extern __shared__, third launch argument).
+//           Pitch 9 is odd: words 9 t + ty hit every bank once.
 // Expect:   1 wavefront per shared store, 2 per load: four pieces of 8 words, from 0, 9, 18, 27 on, overlap in 3 banks.
 // Measured: 1.02x step 04, 0.55 of a copy at 2^21 (H200); 1.01x, 0.70 (H100).
 // Next:     is there a layout with 1 and 1? (Not with a pitch: one phase wants it odd, the other an odd multiple of 8.

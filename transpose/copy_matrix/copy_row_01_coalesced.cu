@@ -1,8 +1,8 @@
 // Problem:  how fast would a naive transpose be if both sides were coalesced?
-// Idea:     transpose_01's blocks of 32 x 32 threads, with the output written along the rows too: 4 sectors per request.
+// Idea:     transpose_01's blocks of 32 x 32 threads, but the output is written along rows too: 4 sectors per request.
 // Expect:   0.58 to 0.64 of a copy: 0.9 to 1.0x the scalar copy_01, which has as many bytes in flight per SM.
 // Measured: 0.48 of a copy at 8192x8192 (H200); 0.63 (H100).
-// Why:      0.75x copy_01 (H200). An SM holds two blocks of 1024 threads; when one ends, half of the SM's warps are gone
+// Why:      0.75x copy_01 (H200). An SM holds two blocks of 1024 threads; when one ends, half of its warps are missing
 //           until the next starts. ncu: 59 % are resident on average (H200), 71 % in copy_01.
 // Next:     why compare with a copy, not with the data sheet? (DRAM refresh, row misses, read-write turnaround.)
 #include "copy_matrix.cuh"

@@ -1,5 +1,5 @@
 // Problem:  the padding of step 05 costs 128 bytes, and the 16-byte alignment of the tile's rows.
-// Idea:     an XOR swizzle: (r, c) is kept at column c ^ r, a permutation for each r and for each c. Every bank once.
+// Idea:     an XOR swizzle: (r, c) is stored at column c ^ r, a permutation for each r and for each c: every bank once.
 // Expect:   1.0x step 05. Rows stay 16-byte aligned, but for float4 or cp.async the XOR must move chunks of 16 bytes.
 // Measured: 0.99x step 05, 0.46x cuBLAS at 8192x8192 (H200); 0.99x, 0.56x (H100).
 // Next:     1024 threads, each with one load in flight, wait at one barrier. What would fewer threads do better?

@@ -1,6 +1,6 @@
-// Problem:  step 07 fixes tile and block at compile time, and gridDim.y ends at 65535: at most 2,097,120 rows.
+// Problem:  step 07 fixes tile and block at compile time, and gridDim.y is at most 65535: 2,097,120 rows.
 // Idea:     tile and block come from the launch (extern __shared__). Tiles are numbered in gridDim.x, up to 2^31 - 1.
-// Expect:   0.8 to 1.0x step 07, for divisions: by tiles_x per thread, by a height unknown to nvcc per element.
+// Expect:   0.8 to 1.0x step 07, due to divisions: by tiles_x per thread, by a height unknown to nvcc per element.
 // Measured: 0.57x step 07, 0.48x cuBLAS at 8192x8192 (H200); 0.64x, 0.59x (H100).
 // Why:      68 % more instructions than step 07 (ncu), probably the divisions by the height (hypothesis).
 // Next:     how large may the tile be? (48 KB; 227 KB on sm_90 after cudaFuncSetAttribute, MaxDynamicSharedMemorySize.)

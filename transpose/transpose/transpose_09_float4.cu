@@ -1,10 +1,10 @@
 // Problem:  steps 07 and 08 move 4 bytes per instruction.
-// Idea:     float4 in global memory on both sides, tiles of 64 x 64, where pointers and row lengths are multiples of 16
-//           bytes; else scalar code. Shared memory is accessed by words, without conflicts at a pitch of 65.
+// Idea:     float4 global accesses on both sides, tiles of 64 x 64, if pointers and row lengths are multiples of 16
+//           bytes; else scalar code. Shared memory is accessed in words, without conflicts at a pitch of 65.
 // Expect:   1.0 to 1.4x step 08, 1.0 to 1.1x step 07 where aligned: 64 bytes in flight per thread instead of 16.
 // Measured: 1.67x step 08, 0.79x cuBLAS at 8192x8192 (H200); 1.46x, 0.86x (H100).
 // Why:      0.95x step 07 (H200): nvcc split each float4 store into four, so L2 gets 1.9 times the write sectors and is
-//           at 95 % of its peak (ncu). 1.17x at 8191 x 8193: longer pieces of rows cut half as many sectors.
+//           at 95 % of its peak (ncu). 1.17x at 8191 x 8193: longer pieces of rows split half as many sectors.
 // Next:     8191 x 8193 stays far behind. What is wrong there besides the missing float4?
 #include "transpose.cuh"
 

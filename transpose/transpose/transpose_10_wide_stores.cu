@@ -1,9 +1,9 @@
 // Problem:  nvcc splits each float4 store of step 09 into four.
-// Idea:     __stcs stays one 16-byte store. 16 lanes per row: a warp moves two pieces of 256 bytes, at the price of 2-way
-//           bank conflicts. Tiles are numbered down the columns.
+// Idea:     __stcs stays one 16-byte store. 16 lanes per row: a warp moves two pieces of 256 bytes, at the cost of
+//           2-way bank conflicts. Tiles are numbered down the columns.
 // Expect:   1.2 to 1.4x step 09 where aligned: a quarter of the stores, half the write sectors. 1.0x elsewhere.
 // Measured: 1.36x step 09, 1.07x cuBLAS at 8192x8192 (H200).
-// Next:     at 8191x8193 it moves single floats. And who writes the sector in which two tiles meet?
+// Next:     at 8191x8193 it moves single floats. Which block writes a sector that two tiles share?
 #include "transpose.cuh"
 
 constexpr int kTile = 64;
@@ -11,7 +11,7 @@ constexpr int kBlock = 256;
 constexpr int kLoads = kTile * kTile / 4 / kBlock;  // float4 per thread
 constexpr int kElements = kTile * kTile / kBlock;   // floats per thread, in scalar code
 
-// Tiles are numbered down the columns, so blocks that run together write neighbouring pieces of the same output rows.
+// Tiles are numbered down the columns, so concurrent blocks write neighbouring pieces of the same output rows.
 __global__ void __launch_bounds__(kBlock, 1)
     transpose_wide_stores(const float* __restrict__ in, float* __restrict__ out, std::size_t rows, std::size_t cols,
                           unsigned tiles_y, bool aligned) {

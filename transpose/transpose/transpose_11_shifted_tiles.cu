@@ -1,5 +1,5 @@
 // Problem:  with an odd number of rows, output rows start inside a sector, and L2 must merge what two blocks write.
-// Idea:     move the tile's border. A block writes each output row from a sector boundary on, up to 7 floats earlier,
+// Idea:     shift the tile's border. A block writes each output row from a sector boundary on, up to 7 floats earlier,
 //           and reads 7 more input rows. Aligned shapes take step 10.
 // Expect:   1.1 to 1.4x step 10 at 8191x8193: every sector is written whole, and all loads of a thread are in flight.
 // Measured: 1.20x step 10, 1.11x cuBLAS at 8191x8193 (H200).
@@ -13,7 +13,7 @@ constexpr int kTall = 96;              // rows of a tile; each tile reads kHalo 
 constexpr int kStep = kBlock / kTile;  // rows that a block reads at a time, one float per thread
 constexpr int kReads = ceil_div(kTall + kHalo, kStep);
 
-// Writes output row c from a sector boundary on, `shift` floats early. out_offset: floats from a boundary to `out`.
+// Writes output row c from a sector boundary on, `shift` floats early. out_offset: `out` in floats, modulo kSector.
 __global__ void __launch_bounds__(kBlock, 1)
     transpose_shifted_tiles(const float* __restrict__ in, float* __restrict__ out, long long rows, long long cols,
                             unsigned tiles_y, unsigned out_offset) {
@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
   const long long left = static_cast<long long>(blockIdx.x / tiles_y) * kTile;
   const long long top = static_cast<long long>(blockIdx.x % tiles_y) * kTall - kHalo;  // row of tile[0]
-  // within the matrix: rows first to last - 1 of the tile, columns 0 to width - 1
+  // inside the matrix: rows first to last - 1 of the tile, columns 0 to width - 1
   const int first = top < 0 ? static_cast<int>(-top) : 0;
   const int last = static_cast<int>(min(rows - top, static_cast<long long>(kTall + kHalo)));
   const int width = static_cast<int>(min(cols - left, static_cast<long long>(kTile)));
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kBlock, 1)
     const int r = lane % 8 * 4 + part % (kTall / 32) * 32 + kHalo - static_cast<int>(shift);
     float* to = out + (left + c) * rows + top + r;
     if (c < width && r >= first && r + 4 <= last) {
-      // one 16-byte store without __stcs too (SASS, nvcc 13.0, sm_75 to sm_90); nvcc splits that of step 09
+      // one 16-byte store even without __stcs (SASS, nvcc 13.0, sm_75 to sm_90); nvcc splits step 09's
       *reinterpret_cast<float4*>(to) = make_float4(tile[r][c], tile[r + 1][c], tile[r + 2][c], tile[r + 3][c]);
     } else if (c < width) {
       for (int j = 0; j < 4; ++j) {

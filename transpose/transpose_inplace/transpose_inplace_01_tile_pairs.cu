@@ -1,5 +1,5 @@
 // Problem:  without a second matrix, every element must be saved before its place is overwritten.
-// Idea:     tiles swap places in pairs: a block loads tiles (i, j) and (j, i), and after a barrier stores both
+// Idea:     tiles are swapped in pairs: a block loads tiles (i, j) and (j, i), and after a barrier stores both
 //           transposed.
 // Expect:   0.65 to 0.72 of a copy, 0.85 to 0.95x transpose_07: blocks below the diagonal cost only their launch.
 // Measured: 0.70 of a copy at 8192 (H200); 0.84 (H100).
@@ -22,7 +22,7 @@ __global__ void transpose_tile_pairs(float* a, std::size_t n) {
     if (col0 + y < n && row0 + tx < n) lower[y][tx] = a[(col0 + y) * n + row0 + tx];
   }
   __syncthreads();
-  // store each to the other's place
+  // store each, transposed, at the other's position
 #pragma unroll
   for (int y = ty; y < kTile; y += kRows) {
     if (col0 + y < n && row0 + tx < n) a[(col0 + y) * n + row0 + tx] = upper[tx][y];
@@ -33,7 +33,7 @@ __global__ void transpose_tile_pairs(float* a, std::size_t n) {
 static void launch_tile_pairs(float* a, std::size_t n) {
   if (n == 0) return;
   const unsigned tiles = ceil_div(n, kTile);
-  const dim3 block(kTile, kRows), grid(tiles, tiles);  // 65535 in y are 2,097,120 rows, a matrix of 17 TB
+  const dim3 block(kTile, kRows), grid(tiles, tiles);  // at most 65535 in y: 2,097,120 rows, 17 TB
   transpose_tile_pairs<<<grid, block>>>(a, n);
   CUDA_CHECK(cudaGetLastError());
 }

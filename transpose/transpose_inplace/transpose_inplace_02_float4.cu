@@ -3,17 +3,17 @@
 //           rectangle. Tiles of 64 x 64, in float4 where n is a multiple of 4; else step 01.
 // Expect:   1.1 to 1.3x step 01 where n is a multiple of 4, 0.85 to 1.0 of a copy: eight float4 in flight per thread.
 // Measured: 1.32x step 01, 0.93 of a copy at 8192 (H200); 1.12x, 0.94 (H100).
-// Next:     what would help where rows begin anywhere in a sector?
+// Next:     what would help if rows begin inside a sector?
 #include "transpose_inplace_01_tile_pairs.cu"
 
 constexpr int kSide = 64;  // of a tile
 constexpr int kBlock = 256;
 constexpr int kLoads = kSide * kSide / 4 / kBlock;  // float4 per thread and tile
 
-// Pair number `pair` of tiles (i, j), i <= j, of a square of tiles x tiles. Row i of the triangle has tiles - i tiles; each
-// row of the rectangle is one such row and another that fills it up.
+// Computes tile (i, j), i <= j, of pair number `pair` in a square of tiles x tiles. Row i of the triangle has tiles - i
+// tiles; each row of the rectangle is one such row and another that fills the rest.
 __device__ static void find_pair(unsigned pair, unsigned tiles, unsigned& i, unsigned& j) {
-  const unsigned width = tiles | 1;  // the rectangle's: tiles, or one more if that is even
+  const unsigned width = tiles | 1;  // of the rectangle: tiles, or tiles + 1 if tiles is even
   i = pair / width;
   j = i + pair % width;
   if (j >= tiles) {
@@ -24,8 +24,8 @@ __device__ static void find_pair(unsigned pair, unsigned tiles, unsigned& i, uns
 }
 static unsigned pairs(std::size_t tiles) { return static_cast<unsigned>(tiles * (tiles + 1) / 2); }
 
-// n must be a multiple of 4 and a 16-byte aligned. __launch_bounds__(kBlock, 1) leaves registers to have all loads in
-// flight. A tile on the diagonal is stored twice, with the same values.
+// n must be a multiple of 4 and `a` 16-byte aligned. __launch_bounds__(kBlock, 1) leaves enough registers to have all
+// loads in flight. A tile on the diagonal is stored twice, with the same values.
 __global__ void __launch_bounds__(kBlock, 1) transpose_pairs_float4(float* a, std::size_t n, unsigned tiles) {
   __shared__ float upper[kSide][kSide + 1], lower[kSide][kSide + 1];
   unsigned i, j;
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kBlock, 1) transpose_pairs_float4(float* a, st
     store_words(&lower[r][c], l[k]);
   }
   __syncthreads();
-  // store each to the other's place; __stcg is one 16-byte store (nvcc would split *p = v) and stays in L2
+  // store each, transposed, at the other's position; __stcg is one 16-byte store (nvcc would split *p = v), kept in L2
 #pragma unroll
   for (int k = 0; k < kLoads; ++k) {
     const int r = y + 16 * k, c = x;

@@ -1,8 +1,8 @@
-// Problem:  where n % 8 != 0 borders cut sectors, and transpose_11's shifted border fits only one of two mirror images.
+// Problem:  if n % 8 != 0, borders split sectors, and transpose_11's shifted border fits only one of two mirror images.
 // Idea:     a border that is its own mirror image: row i begins s(i) floats after a sector boundary, and (i, j) belongs
 //           to tile ((i + s(j)) / 64, (j + s(i)) / 64). Loads fetch whole lines; blocks run in groups of 8 x 8 tiles.
-// Expect:   1.2 to 1.4x step 02 at 8191: of 71 rows that a tile touches 57 are whole sectors, moved by 16 bytes. Seven at
-//           either end are shared with the next tile and move element by element.
+// Expect:   1.2 to 1.4x step 02 at 8191: of 71 rows that a tile touches 57 are whole sectors, moved by 16 bytes. Seven
+//           at either end are shared with the next tile and move element by element.
 // Measured: 1.38x step 02, 0.81 of a copy at 8191 (H200); 1.33x, 0.87 (H100).
 // Next:     why are those rows not whole? (s(j) decides there, and neighbouring columns have different s.)
 #include "transpose_inplace_02_float4.cu"
@@ -10,18 +10,18 @@
 #include <cuda_pipeline.h>
 
 constexpr int kSector = 8;               // floats
-constexpr int kHalo = kSector - 1;       // the largest s: rows and columns that a tile may begin early
+constexpr int kHalo = kSector - 1;       // the largest s: a tile may begin this many rows and columns early
 constexpr int kTouched = kSide + kHalo;  // rows and columns that a tile touches
 constexpr int kWhole = kSide - kHalo;    // rows of whole sectors, from row kHalo of the tile on
 constexpr int kPitch = kSide + 4;        // keeps rows 16-byte aligned
 constexpr unsigned kGroup = 8;           // blocks that run together have kGroup x kGroup tiles
 
-// Tile (i, j) of the matrix. Row r of it is row i * kSide - kHalo + r of the matrix, column c likewise.
+// Tile (i, j) of the matrix. Its row r is row i * kSide - kHalo + r of the matrix; columns likewise.
 struct SkewedTile {
   float* origin;  // of row 0, column 0
   long long n;
-  unsigned row_skew, col_skew;                 // s of row 0, and of the matrix's row with column 0's number
-  int first_row, end_row, first_col, end_col;  // what lies in the matrix
+  unsigned row_skew, col_skew;                 // s of row 0, and of the matrix row with column 0's number
+  int first_row, end_row, first_col, end_col;  // the part inside the matrix
 
   __device__ SkewedTile(float* a, std::size_t size, unsigned i, unsigned j) : n(static_cast<long long>(size)) {
     const long long row0 = static_cast<long long>(i) * kSide - kHalo, col0 = static_cast<long long>(j) * kSide - kHalo;
@@ -37,7 +37,7 @@ struct SkewedTile {
   __device__ float* at(int r, int c) const { return origin + r * n + c; }
   __device__ bool has_row(int r) const { return r >= first_row && r < end_row; }
   __device__ bool has_col(int c) const { return c >= first_col && c < end_col; }
-  // where row r begins, and where row c begins in the mirrored tile
+  // Return the first column of row r, and that of row c of the mirrored tile.
   __device__ int row_begin(int r) const { return kHalo - skew(row_skew, r); }
   __device__ int col_begin(int c) const { return kHalo - skew(col_skew, c); }
 
@@ -47,7 +47,8 @@ struct SkewedTile {
   }
 };
 
-// Calls body(r, c) for the elements in shared rows. Of each column the tile has one, in row r or r + kSide.
+// Calls body(r, c) for the elements in rows shared with other tiles. In each column the tile has exactly one of rows r
+// and r + kSide, for r < kHalo.
 template <typename Body>
 __device__ static void for_shared(const SkewedTile& tile, const Body& body) {
 #pragma unroll 4
@@ -74,7 +75,7 @@ __device__ static void copy_with_line(float* to, const float* from) {
 #endif
 }
 
-// Starts copies of a tile into shared memory; each row is stored from its first element on.
+// Starts copies of a tile into shared memory, where each row starts with its first element. All threads must call it.
 __device__ static void load(float* shared, const SkewedTile& tile) {
   constexpr int lanes = kSide / 4;
 #pragma unroll 4
@@ -94,7 +95,7 @@ __device__ static void load(float* shared, const SkewedTile& tile) {
   });
 }
 
-// Stores to `tile` the transpose of its mirror image, which `shared` holds: element (r, c) is in its row c.
+// Stores to `tile` the transpose of its mirror image in `shared`: element (r, c) comes from row c of `shared`.
 __device__ static void store(const float* shared, const SkewedTile& tile) {
   const auto mirrored = [&](int r, int c) { return shared[c * kPitch + r - tile.col_begin(c)]; };
   // a warp has 4 float4 in each of 8 rows
@@ -134,7 +135,7 @@ __global__ void __launch_bounds__(kBlock) transpose_skewed_pairs(float* a, std::
 
 static void launch_skewed_tiles(float* a, std::size_t n) {
   if (n == 0) return;
-  if (n % 32 == 0 && aligned_for<float4>(a)) return launch_float4_pairs(a, n);  // no border cuts a line
+  if (n % 32 == 0 && aligned_for<float4>(a)) return launch_float4_pairs(a, n);  // no border splits a line
   const auto tiles = static_cast<unsigned>(ceil_div(n + kHalo, kSide));
   transpose_skewed_pairs<<<pairs(ceil_div(tiles, kGroup)) * kGroup * kGroup, kBlock>>>(a, n, tiles);
   CUDA_CHECK(cudaGetLastError());

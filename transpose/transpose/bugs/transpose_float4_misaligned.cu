@@ -1,4 +1,4 @@
-// bug: float4 wherever four columns are left, but if cols % 4 != 0 most rows aren't 16-byte aligned
+// bug: float4 whenever four columns are left, but if cols % 4 != 0 most rows aren't 16-byte aligned
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address
@@ -14,7 +14,7 @@ __global__ void transpose_float4_any_row(const float* __restrict__ in, float* __
   const std::size_t col0 = std::size_t{blockIdx.x % tiles_x} * kTile;
   const std::size_t row0 = std::size_t{blockIdx.x / tiles_x} * kTile;
   const float* from = &in[(row0 + ty) * cols + col0 + x];
-  if (row0 + ty < rows && col0 + x + 4 <= cols) {  // and cols % 4 == 0, and `in` aligned
+  if (row0 + ty < rows && col0 + x + 4 <= cols) {  // needs cols % 4 == 0 and `in` aligned too
     const float4 v = *reinterpret_cast<const float4*>(from);
     tile[ty][x] = v.x, tile[ty][x + 1] = v.y, tile[ty][x + 2] = v.z, tile[ty][x + 3] = v.w;
   } else {

@@ -1,4 +1,4 @@
-// bug: a block in gridDim.y for every 32 rows; gridDim.y ends at 65535, and with more rows nothing is launched
+// bug: one block in gridDim.y per 32 rows; gridDim.y is at most 65535, so with more rows the launch fails
 // caught by: cpu forward | invalid configuration argument | --rows=2097121 --cols=1
 // caught by: gpu | cudaGetLastError(): invalid | --rows=2097121 --cols=1
 // stage: launches and ends
@@ -19,7 +19,7 @@ __global__ void transpose_2d_grid(const float* __restrict__ in, float* __restric
 
 static void launch(const float* in, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0 || cols == 0) return;
-  // refuse more than 65535 * 32 rows, or number the tiles in gridDim.x, which goes to 2^31 - 1
+  // should refuse more than 65535 * 32 rows, or number the tiles in gridDim.x, up to 2^31 - 1
   const dim3 grid(ceil_div(cols, kTile), ceil_div(rows, kTile));
   transpose_2d_grid<<<grid, dim3(kTile, kTile)>>>(in, out, rows, cols);
   CUDA_CHECK(cudaGetLastError());

@@ -1,5 +1,5 @@
-// bug: the load tests the row or the column, not both, and so reads past the end of rows and of the matrix. What it reads
-// there is never stored.
+// bug: the load tests that the row or the column is inside, not both, so it reads past the end of rows and of the
+// matrix. These values are never stored.
 // caught by: cpu forward | SIGSEGV
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: cpu-trace | reaches outside the allocation

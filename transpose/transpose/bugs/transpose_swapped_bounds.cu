@@ -1,4 +1,4 @@
-// bug: the second phase has the first phase's bounds, but there ty counts columns of the input, and tx rows
+// bug: the second phase tests the first phase's bounds, but there ty counts columns of the input and tx counts rows
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

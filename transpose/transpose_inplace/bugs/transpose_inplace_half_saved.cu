@@ -13,7 +13,7 @@ __global__ void transpose_half_saved(float* a, std::size_t n) {
   const std::size_t col0 = std::size_t{blockIdx.x} * kTile;
   const std::size_t row0 = std::size_t{blockIdx.y} * kTile;
   if (row0 + ty < n && col0 + tx < n) tile[ty][tx] = a[(row0 + ty) * n + col0 + tx];
-  __syncthreads();  // holds back this block, not the others
+  __syncthreads();  // synchronizes this block, not the others
   if (col0 + ty < n && row0 + tx < n) a[(col0 + ty) * n + row0 + tx] = tile[tx][ty];
 }
 
