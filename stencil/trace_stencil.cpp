@@ -101,7 +101,7 @@ TEST_CASE("heat3d 03: a warp reads and writes whole float4, or neighbouring floa
   CHECK(other.store() <= 5);
 }
 
-// Which shapes use shared memory, and how wide loads and stores are. Thin ones: 4 bytes, shared memory for weights only.
+// Which shapes use shared memory, and the width of accesses. Thin shapes: 4 bytes, only weights in shared memory.
 TEST_CASE("the path by shape: float4 where rows are aligned, staged rows elsewhere, a thread per cell where few are") {
   struct Path {
     const char* step;

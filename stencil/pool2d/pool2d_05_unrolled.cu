@@ -1,4 +1,4 @@
-// Problem:  step 04's loops have lengths that the compiler does not know: it cannot move a load before the last use.
+// Problem:  step 04's loop lengths are unknown to the compiler, so it cannot move loads ahead of earlier uses.
 // Idea:     k and stride as template parameters for common pairs: loops are unrolled, bounds tests become predicates,
 //           and a thread has several loads in flight. Other pairs use the loops.
 // Expect:   1.3 to 2.0x step 04, 0.7 to 0.9 of a copy at 2048x112x112x3x2/padding=1: several of 27 loads in flight,

@@ -2,7 +2,7 @@
 // Idea:     __ldg takes the read-only path, by default Kepler's (sm_35) only cache above L2. Old guides promise a gain.
 // Expect:   1.0x step 02. Since Volta one L1 serves all loads, and const float* __restrict__ alone gives ld.global.nc.
 // Measured: 1.00x step 02, 0.37x cuBLAS at 8192x8192 (H200); 1.00x, 0.47x (H100).
-// Next:     who promises that no thread writes to `in`? (You, by __restrict__ or __ldg; or loads may be stale.)
+// Next:     who promises that no thread writes `in`? (You, by __restrict__ or __ldg. If one does, loads may be stale.)
 #include "transpose.cuh"
 
 constexpr int kTile = 32;
