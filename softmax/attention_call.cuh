@@ -1,4 +1,4 @@
-// The arguments of a call of attention, for the programs for any shape.
+// The arguments of an attention call, for the any_shape programs.
 #pragma once
 #include "any_shape.cuh"
 
@@ -19,7 +19,7 @@ struct AttentionCall {
   }
 };
 
-// A step's launch as a candidate's.
+// Adapts a step's launch function to a candidate's.
 template <typename T,
           void (*kLaunch)(const T*, const T*, const T*, T*, std::size_t, std::size_t, std::size_t, int, bool)>
 void launch_call(const AttentionCall<T>& c) {

@@ -1,11 +1,11 @@
-// For attention from step 07 on, and attention_bf16: accesses by float4, and the scale of the scores.
+// float4 accesses and the scale of the scores, for the attention kernels.
 #pragma once
 #include <cuda_runtime.h>
 
-// p as the first of four floats; its address must be a multiple of 16 bytes.
+// Return the four floats from p on as a float4. p must be 16-byte aligned.
 __device__ inline float4& as4(float& p) { return reinterpret_cast<float4&>(p); }
 __device__ inline const float4& as4(const float& p) { return reinterpret_cast<const float4&>(p); }
-// Four floats; !kAligned: at any address.
+// Load and store four floats at p. !kAligned: p may have any alignment.
 template <bool kAligned>
 __device__ float4 load4(const float* p) {
   if constexpr (kAligned) return as4(*p);
@@ -20,6 +20,6 @@ __device__ void store4(float* p, float4 v) {
   }
 }
 
-// log2(e) / sqrt(D): exp(s / sqrt(D)) is exp2 of it times s.
+// log2(e) / sqrt(D), because exp(s / sqrt(D)) = exp2(kScoreScale<D> * s).
 template <int D>
 constexpr float kScoreScale = static_cast<float>(1.4426950408889634 / (D == 64 ? 8.0 : 11.313708498984761));

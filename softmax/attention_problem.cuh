@@ -1,9 +1,9 @@
-// O = softmax(Q K^T / sqrt(d)) V for each head: the attention of a transformer, forward, in FP32.
+// O = softmax(Q K^T / sqrt(d)) V for each head: the forward attention of a transformer.
 //   s_ij = sum_c Q_ic K_jc / sqrt(d),   O_ic = sum_j exp(s_ij - m_i) V_jc / sum_j exp(s_ij - m_i),   m_i = max_j s_ij.
 //
 // The causal mask is aligned to the bottom right: query i attends to the keys j <= i + keys - queries, as a decoder
-// with a KV cache needs it (FlashAttention since 2.1; PyTorch's is_causal is aligned to the top left). A query without
-// visible keys gives 0: the first queries - keys rows under the mask, and all rows where keys = 0.
+// with a KV cache needs (FlashAttention since 2.1; PyTorch's is_causal is aligned to the top left). A query without
+// visible keys gives 0: the first queries - keys rows under the mask, and all rows if keys = 0.
 #pragma once
 #include "sampled_rows.cuh"
 
@@ -12,19 +12,19 @@
 
 class AttentionProblem : public ladder::Problem {
  public:
-  // A bound for the relative roundings in one element of O, other than those of the scores, in units of u = 2^-24.
+  // Returns a bound on the relative rounding errors in one element of O, except the scores', in units of u = 2^-24.
   using Roundings = std::size_t (*)(std::size_t keys);
 
-  // Enough for any order and for splits: exp and product with V (5), then `keys` merges at most, of exp (4), product
-  // and two additions; a merge of partial sums at both sums' ends, and the division.
+  // A bound for any order of additions and any splits: exp and product with V (5), at most `keys` merges of exp (4),
+  // product and two additions (7), one more merge of partial sums in each of the two sums, and the division.
   static std::size_t any_roundings(std::size_t keys) { return 5 + 7 * keys + 2 * 7 + 1; }
 
-  // keeps_scores: the step stores all scores, in memory that it allocates.
+  // keeps_scores: the step allocates memory for all scores.
   explicit AttentionProblem(Roundings roundings, bool keeps_scores = false)
       : roundings_(roundings), keeps_scores_(keeps_scores) {}
 
   const char* family() const override { return "softmax"; }
-  // d = 0 stands for 64, causal = 1 for the mask.
+  // d = 0 means 64; causal = 1 means the causal mask.
   std::vector<ladder::Dim> dims() const override {
     constexpr std::size_t most = (std::size_t{1} << 31) - 1;
     return {{"heads", 64, 3, most},
@@ -37,22 +37,23 @@ class AttentionProblem : public ladder::Problem {
     return is_known(size, element / width(size));
   }
 
-  // Two kinds of error. First, the scores'. A score is off by at most g A_j, A_j = sum_c |Q_c K_jc| / sqrt(d), g =
-  // gamma_(d + 4), in any order, with the scale on Q or on the sum (Higham, Accuracy and Stability of Numerical
-  // Algorithms, 2nd ed., (3.13); the scale is rounded, and so is its product). Any m does, if it is the same for all j:
-  // its error cancels. Subtracting it rounds by u |s_j - m|; in a product exp(s_j - m') exp(m' - m) ..., m' < m, the
-  // arguments' errors add up to no more. So p_j is off by a factor between exp(-D_j) and exp(D_j), D_j = g A_j + u
-  // (|s_j - m| + 2 g max A), and O by at most sum p_j (exp(D_j) - 1) |V_j - O| / sum p_j exp(-D_j), with the right p, m
-  // and O. That is no first-order estimate, so it holds for large scores, too.
-  // Second, all else: exp is off by 2 ulp = 4 u at most (CUDA C++ Programming Guide), each addition and product by u, a
-  // weight's factors exp(m' - m) by 4 u and 1 for the product. If r bounds the number of these that a term of either
-  // sum passes through, with the division, it is at most gamma_r (sum p_j |V_j| / sum p_j + |O|). r is at least keys +
-  // kLeastRoundings, by which the scale divides the first part. Below 2^-126 results are multiples of 2^-149.
+  // There are two kinds of error. First, errors of the scores. A score is off by at most g A_j, A_j = sum_c |Q_c K_jc|
+  // / sqrt(d), g = gamma_(d + 4), for any order of additions, whether Q or the sum is scaled (Higham, Accuracy and
+  // Stability of Numerical Algorithms, 2nd ed., (3.13); the scale is rounded, and so is its product). An error of m
+  // cancels, because m is the same for all j. Subtracting m rounds by u |s_j - m|. In a product exp(s_j - m') exp(m' -
+  // m) ..., m' < m, the arguments' errors add up to no more. So p_j is off by a factor between exp(-D_j) and exp(D_j),
+  // D_j = g A_j + u (|s_j - m| + 2 g max A), and O by at most sum p_j (exp(D_j) - 1) |V_j - O| / sum p_j exp(-D_j),
+  // with the exact p, m and O. This is not a first-order estimate, so it holds for large scores too.
+  // Second, all other errors. exp is off by at most 2 ulp = 4 u (CUDA C++ Programming Guide), each addition and product
+  // by u, and a weight's factor exp(m' - m) by 4 u plus u for the product. Let r bound the number of these errors that
+  // a term of either sum passes through, including the division. Then the error is at most gamma_r (sum p_j |V_j| / sum
+  // p_j + |O|). r is at least keys + kLeastRoundings, by which the scale divides the first part. Results below 2^-126
+  // are multiples of 2^-149.
   double tolerance(const ladder::Size& size) const override {
     const double ru = static_cast<double>(std::max(roundings_(size[2]), least_roundings(size))) * ladder::kUnitRoundoff;
-    return ru < 0.01 ? ru / (1 - ru) : ru;  // in long sums Rump's bound (BIT 52, 2012) needs no higher orders
+    return ru < 0.01 ? ru / (1 - ru) : ru;  // for long sums, Rump's bound (BIT 52, 2012) has no higher-order terms
   }
-  // Is "last key" the only key that counts? Its scores are 128 and more apart, but begin again after 2^12 keys.
+  // Returns true if "last key" has an exact result: its scores are at least 128 apart, but start over after 2^12 keys.
   bool exact(const ladder::Size& size) const override { return size[2] <= kLastKeys; }
 
   std::vector<ladder::Pattern> patterns() const override {
@@ -66,8 +67,9 @@ class AttentionProblem : public ladder::Problem {
     return "Under the causal mask the first queries have no key to attend to where there are more queries than keys.";
   }
 
-  // heads, queries, keys, d, causal. Empty; one query, one key; around a warp and the tiles (16 to 128); more queries
-  // than keys and fewer; tiles and splits that the mask cuts off; keys for several splits. Small, for the CPU backend.
+  // heads, queries, keys, d, causal: empty sizes; one query and one key; sizes around a warp and the tiles (16 to 128);
+  // more queries than keys, and fewer; tiles and splits that the mask cuts off; enough keys for several splits. All are
+  // small, for the CPU backend.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 3, 5, 0, 0},       {2, 0, 5, 0, 1},      {2, 3, 0, 0, 0},     {2, 3, 0, 128, 1},   {1, 1, 1, 0, 0},
             {3, 1, 1, 128, 1},     {2, 1, 70, 0, 1},     {2, 67, 1, 0, 0},    {1, 5, 1, 128, 1},   {3, 2, 3, 0, 1},
@@ -76,7 +78,7 @@ class AttentionProblem : public ladder::Problem {
             {1, 128, 128, 128, 1}, {1, 17, 200, 0, 1},   {1, 150, 20, 0, 1},  {2, 133, 70, 0, 1},  {1, 70, 133, 128, 0},
             {1, 9, 517, 0, 0},     {2, 1, 1100, 128, 1}, {1, 6, 2100, 0, 1},  {1, 40, 150, 128, 1}};
   }
-  // Q and K, one after the other, have more than 2^31 elements, in long sequences and in many heads.
+  // More than 2^31 elements in Q, in K, and in both: first in long sequences, then in many heads.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{3, 11200003, 3, 0, 0}, {3, 3, 11200003, 0, 1}, {(1 << 25) + 3, 1, 1, 0, 0}};
   }
@@ -90,7 +92,7 @@ class AttentionProblem : public ladder::Problem {
     return draw_lengths(draw, bytes, {0, 0, 0, d, causal});
   }
 
-  // Both products, for the pairs of a query and a key that count.
+  // Counts both GEMMs, for the unmasked pairs of a query and a key.
   double flops(const ladder::Size& size) const override {
     double pairs = static_cast<double>(size[1]) * static_cast<double>(size[2]);
     if (size[4] != 0) {
@@ -105,14 +107,14 @@ class AttentionProblem : public ladder::Problem {
   }
 
  protected:
-  // A row of O. magnitude: sum p |V| / sum p; most_magnitude: the most that score errors can make of it; score_error:
-  // how far they, and underflow, can move O.
+  // A row of O. magnitude: sum p |V| / sum p; most_magnitude: its largest value under score errors; score_error: the
+  // largest change of O by score errors and by underflow.
   struct Row {
     explicit Row(std::size_t d) : want(d), magnitude(d), most_magnitude(d), score_error(d) {}
     std::vector<double> want, magnitude, most_magnitude, score_error;
-    std::vector<double> score, size;  // of its keys; size: A_j
+    std::vector<double> score, size;  // one per key; size: A_j
   };
-  // score: |error of a score| <= score A_j; smallest: half of the largest error of what underflows.
+  // score: |error of a score| <= score A_j; smallest: half of the largest underflow error.
   struct Rounding {
     double score, smallest;
   };
@@ -124,7 +126,7 @@ class AttentionProblem : public ladder::Problem {
     return is_sampled_row(size[0] * size[1], size[2], 2 * width(size), row);
   }
 
-  // Q, K, V and O, of elements T.
+  // Returns Q, K, V and O with elements of type T.
   template <typename T>
   static std::vector<ladder::Buffer> arrays(const ladder::Size& size) {
     if (width(size) != 64 && width(size) != 128) throw ladder::UsageError("--d: must be 64 or 128");
@@ -137,25 +139,25 @@ class AttentionProblem : public ladder::Problem {
     return {ladder::input<T>("Q", q), ladder::input<T>("K", k), ladder::input<T>("V", k), ladder::output<T>("O", q)};
   }
 
-  // Keys `first` to `end` - 1, and one more whose score is `sink` and whose V is 0.
+  // The keys `first` to `end` - 1, and one more with score `sink` and V = 0.
   struct Attended {
     std::size_t first, end;
     double sink = -std::numeric_limits<double>::infinity();
   };
-  // What query i of a head attends to.
+  // Returns the keys that query i of a head attends to.
   static Attended attended(const ladder::Size& size, std::size_t i) {
     if (size[4] == 0) return {0, size[2]};
     return {0, i + 1 + size[2] > size[1] ? std::min(size[2], i + 1 + size[2] - size[1]) : 0};
   }
 
-  // For each element of the range of O: scale = scale_of(row, column, want), which sets want.
+  // Computes scale = scale_of(row, column, want) for each element of the range of O; scale_of also sets want.
   template <typename T, typename ScaleOf>
   static void reference(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
                         double* scale, const Rounding& rounding, const ScaleOf& scale_of) {
     const auto visible = [&](std::size_t row) { return attended(size, row % size[1]); };
     reference<T>(host, size, range, want, scale, rounding, scale_of, visible);
   }
-  // visible(row): what a row of O, counted over all heads, attends to.
+  // visible(row): the keys that a row of O attends to. Rows are counted over all heads.
   template <typename T, typename ScaleOf, typename Visible>
   static void reference(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
                         double* scale, const Rounding& rounding, const ScaleOf& scale_of, const Visible& visible) {
@@ -176,7 +178,7 @@ class AttentionProblem : public ladder::Problem {
  private:
   static constexpr std::size_t kLeastRoundings = 8, kLastKeys = 1 << 12;
 
-  // Row i of O, counted over all heads.
+  // Computes row i of O, counted over all heads.
   template <typename T>
   static void compute(const ladder::Arrays& host, const ladder::Size& size, std::size_t i, const Attended& visible,
                       const Rounding& rounding, Row& row) {
@@ -199,7 +201,7 @@ class AttentionProblem : public ladder::Problem {
       }
       row.score[j] = sum / std::sqrt(static_cast<double>(d));
       row.size[j] = magnitude / std::sqrt(static_cast<double>(d));
-      max = std::max(max, row.score[j]);  // drops NaN, which the sum keeps
+      max = std::max(max, row.score[j]);  // drops NaN; the sum keeps it
       max_size = std::max(max_size, row.size[j]);
     }
     double sum = 0, least_sum = 0, most = 0;
@@ -219,7 +221,7 @@ class AttentionProblem : public ladder::Problem {
         most = std::max(most, std::fabs(value));
       }
     }
-    // The sink's score has no sum, but its product with a rounded log2(e).
+    // The sink's score is not a sum; its error is that of the product with a rounded log2(e).
     const double t = visible.sink - max, p = std::exp(t);
     const double sink_error =
         p > 0 ? p * std::expm1(u * (2 * std::fabs(visible.sink) + std::fabs(t) + 2 * g * max_size)) : 0;
@@ -245,33 +247,33 @@ class AttentionProblem : public ladder::Problem {
   static double uniform(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return ladder::patterns::random(seed, buffer, i, n);
   }
-  // Scores of some +-3, as those of a trained model.
+  // Scores of about +-3, as in a trained model.
   static double spread(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return (buffer == 0 ? 8 : 1) * uniform(seed, buffer, i, n);
   }
-  // A key's score is 128 or more above the one before: the last key that a query may see takes all, to the bit.
+  // Each key's score is at least 128 above the previous one, so O is exactly V of the last visible key.
   static double last_key(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer == 2) return ladder::patterns::integers(seed, buffer, i, n);
     return buffer == 0 ? 16.0 : static_cast<double>(i / 64 % kLastKeys);
   }
-  // Every key is a new maximum, a little above the one before.
+  // Each key is a new maximum, slightly above the previous one.
   static double rising(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer == 2) return uniform(seed, buffer, i, n);
     return buffer == 0 ? 1.0 / 256 : static_cast<double>(i / 64 % kLastKeys);
   }
-  // All scores some -50: what counts as 0 by mistake takes all.
+  // All scores are about -50: a score of 0 that is counted by mistake outweighs them.
   static double far_below(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 0   ? 6 + uniform(seed, buffer, i, n)
            : buffer == 1 ? -1 + uniform(seed, buffer, i, n) / 8
                          : uniform(seed, buffer, i, n);
   }
-  // One key of two some +1000, the others some -1000.
+  // Half of the scores are about +1000, the others about -1000.
   static double thousands(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer == 0) return 125 + uniform(seed, buffer, i, n) / 8;
     if (buffer == 1) return (ladder::hash(seed, buffer, i / 128) % 2 ? 1 : -1) + uniform(seed, buffer, i, n) / 256;
     return uniform(seed, buffer, i, n);
   }
-  // Scores of +-10000 and beyond.
+  // Scores of +-10000 and more.
   static double ten_thousands(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return (buffer == 0 ? 30 : buffer == 1 ? 1000 : 1) * uniform(seed, buffer, i, n);
   }
@@ -282,7 +284,7 @@ class AttentionProblem : public ladder::Problem {
     if (buffer == 0 && i == n / 2) return std::numeric_limits<double>::quiet_NaN();
     return spread(seed, buffer, i, n);
   }
-  // With the mask only the last query sees it.
+  // Under the mask only the last query attends to it.
   static double nan_in_k(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     if (buffer == 1 && i + 1 == n) return std::numeric_limits<double>::quiet_NaN();
     return spread(seed, buffer, i, n);

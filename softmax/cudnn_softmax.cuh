@@ -1,4 +1,4 @@
-// cuDNN's softmax over the middle index of an array of count x length x inner floats, for the three steps 00.
+// cuDNN's softmax over the middle dimension of a count x length x inner array, for step 00 of three kernels.
 #pragma once
 #include "cudnn_helpers.cuh"
 #include "ladder.cuh"
@@ -7,8 +7,9 @@
 #include <stdexcept>
 #include <string>
 
-// x and y hold count * length * inner floats. Throws std::runtime_error where a size is no int, which cuDNN's are.
-// CUDNN_SOFTMAX_ACCURATE subtracts the maximum. Where inner = 1 both modes compute the same, at different speeds.
+// Computes the softmax. x and y hold count * length * inner floats. Throws std::runtime_error if a size exceeds int,
+// cuDNN's type. CUDNN_SOFTMAX_ACCURATE subtracts the maximum. For inner = 1 both modes compute the same at different
+// speeds.
 inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inner, const float* x, float* y,
                           cudnnSoftmaxMode_t mode) {
   for (const std::size_t size : {count, length, inner}) {
@@ -27,11 +28,11 @@ inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inn
   CUDNN_CHECK(cudnnSoftmaxForward(cudnn(), CUDNN_SOFTMAX_ACCURATE, mode, &one, tensor, x, &zero, tensor, y));
 }
 
-// A sum that cuDNN may compute in any order.
+// A bound for any order of additions in cuDNN.
 inline std::size_t cudnn_roundings(std::size_t length) { return 10 + length; }
 
-// A softmax problem without the data on which cuDNN 9.14 differs: a vector of -inf gives 0 in one mode; rows of
-// -FLT_MAX give too small results, as if padded with it to a multiple of 4.
+// A softmax problem without the data on which cuDNN 9.14 differs: one mode returns 0 for a vector of -inf, and rows of
+// -FLT_MAX give results that are too small, as if padded with -FLT_MAX to a multiple of 4.
 template <typename Problem>
 class ForCudnn : public Problem {
  public:
@@ -39,7 +40,7 @@ class ForCudnn : public Problem {
   std::vector<ladder::Pattern> patterns() const override { return Problem::ordinary_patterns(); }
 };
 
-// A problem without its huge sizes, which cuDNN's int sizes cannot hold.
+// A problem without its huge sizes, which exceed cuDNN's int sizes.
 template <typename Problem>
 class OfInts : public Problem {
  public:

@@ -1,13 +1,13 @@
-// Four elements per thread and access, and the end of a row, as row_softmax_06 writes it out.
-// kAligned: the four are neighbours, x[j] to x[j + 3]; x + j is 16-byte aligned and `end` a multiple of 4, so all exist
-// or none. Otherwise they are x[j] to x[j + 3 stride], with `stride` threads side by side coalesced as well.
-// kEvictFirst: float4 accesses mark their lines as first to leave L2 (__ldcs, __stcs).
+// Loads and stores of four elements per thread, with bounds checks at the end of a row, as in row_softmax_06.
+// kAligned: the four are x[j] to x[j + 3]; x + j is 16-byte aligned and `end` a multiple of 4, so all exist or none.
+// Otherwise they are x[j], x[j + stride] to x[j + 3 stride]; `stride` neighbouring threads make these coalesced too.
+// kEvictFirst: float4 accesses are evict-first (__ldcs, __stcs).
 #pragma once
 #include "online_softmax.cuh"
 
 constexpr bool kEvictFirst = true;
 
-// -inf in the place of elements from x[end] on: it changes neither a maximum nor a sum of exponentials.
+// Loads four elements, and -inf for those from x[end] on, which changes neither a maximum nor a sum of exponentials.
 template <bool kAligned, bool kEvict = false>
 __device__ inline float4 load4(const float* x, std::size_t j, std::size_t end, std::size_t stride) {
   const auto at = [&](std::size_t i) { return i < end ? x[i] : -INFINITY; };
@@ -17,8 +17,8 @@ __device__ inline float4 load4(const float* x, std::size_t j, std::size_t end, s
   return j < end ? (kEvict ? __ldcs(p()) : *p()) : float4{none, none, none, none};
 }
 
-// Stores nothing from y[end] on. The compiler may split an assignment into four stores, each as soon as its part of v
-// is known; __stcs is one instruction and stays one.
+// Stores the elements before y[end]. The compiler may split an assignment into four stores, each issued as soon as its
+// part of v is known; __stcs always stays one instruction.
 template <bool kAligned, bool kEvict = false>
 __device__ inline void store4(float* y, std::size_t j, std::size_t end, std::size_t stride, float4 v) {
   const auto put = [&](std::size_t i, float value) {
@@ -40,13 +40,13 @@ __device__ inline void store4(float* y, std::size_t j, std::size_t end, std::siz
 __device__ inline float max4(float4 v) { return fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)); }
 __device__ inline float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
 
-// exp(v - shift) * factor; shift is shift_for(max) for a sum, max itself for results: a vector of -inf must give NaN.
+// Returns exp(v - shift) * factor. shift: shift_for(max) for a sum; max for results, where all -inf must give NaN.
 __device__ inline float4 exp4(float4 v, float shift, float factor = 1.0f) {
   return {expf(v.x - shift) * factor, expf(v.y - shift) * factor, expf(v.z - shift) * factor,
           expf(v.w - shift) * factor};
 }
 
-// The pair of four elements.
+// Returns the pair (max, sum) of four elements.
 __device__ inline MaxSum pair_of(float4 v) {
   const float max = max4(v);
   return {max, sum4(exp4(v, shift_for(max)))};

@@ -1,23 +1,23 @@
-// The online softmax: a pair (maximum, sum of exponentials) for a set of elements, and the merge of two pairs, over a
-// warp, a block and from block to block. Why it is right: row_softmax/README.md, "The online rule".
+// The online softmax: a pair (maximum, sum of exponentials) represents a set of elements, and pairs merge within a
+// warp, within a block and between blocks. Derivation: row_softmax/README.md, "The online rule".
 #pragma once
 #include "ladder.cuh"
 
 // max: the elements' maximum; sum: the sum of exp(x - max). The empty set is {-inf, 0}, one element x is {x, 1}.
-struct alignas(8) MaxSum {  // a pair is one access
+struct alignas(8) MaxSum {  // a pair is loaded in one access
   float max, sum;
 };
 
-// What to subtract before exp: 0 instead of -inf, as -inf - -inf is NaN; exp(-inf - 0) is 0, so the sum stays 0.
+// Returns what to subtract before exp: 0 instead of -inf, as -inf - -inf is NaN. exp(-inf - 0) = 0 keeps the sum 0.
 __device__ inline float shift_for(float max) { return max == -INFINITY ? 0.0f : max; }
 
-// The pair of both sets together, in any order and grouping. fmaxf drops NaN; sum keeps it.
+// Returns the pair of both sets together. Pairs merge in any order and grouping. fmaxf drops NaN; sum keeps it.
 __device__ inline MaxSum merge(MaxSum a, MaxSum b) {
   const float max = fmaxf(a.max, b.max), shift = shift_for(max);
   return {max, a.sum * expf(a.max - shift) + b.sum * expf(b.max - shift)};
 }
 
-// Maximum and sum over groups of kLanes neighbouring lanes, returned to each of them. All 32 lanes must call them.
+// Return the maximum and the sum over groups of kLanes neighbouring lanes to each of them. All 32 lanes must call them.
 template <unsigned kLanes>
 __device__ inline float group_max(float v) {
 #pragma unroll
@@ -31,16 +31,16 @@ __device__ inline float group_sum(float v) {
   return v;
 }
 
-// Merged over groups of kLanes neighbouring lanes, returned to each with the same bits. All 32 lanes must call it. One
-// exp per lane, where five calls of merge() take ten. Roundings of a term: 4 for exp, the product, 5 additions: 10.
+// Merges the pairs of kLanes neighbouring lanes; each lane gets the result, with the same bits. All 32 lanes must call
+// it. One exp per lane, where five calls of merge() take ten. Roundings: 4 for exp, 1 for the product, 5 additions.
 template <unsigned kLanes = 32>
 __device__ inline MaxSum warp_merge(MaxSum v) {
   const float max = group_max<kLanes>(v.max);
   return {max, group_sum<kLanes>(v.sum * expf(v.max - shift_for(max)))};
 }
 
-// Merged over a one-dimensional block, or over its `warps` warps from `first` on; returned to each of their threads
-// with the same bits. All threads must call it. A __syncthreads() is needed between two calls. Roundings: 20.
+// Merges the pairs of a one-dimensional block, or of its `warps` warps from `first` on; each of their threads gets the
+// result, with the same bits. All threads must call it. A __syncthreads() is needed between two calls. Roundings: 20.
 __device__ inline MaxSum block_merge(MaxSum v, unsigned first, unsigned warps) {
   __shared__ MaxSum of_warps[32];
   const unsigned lane = threadIdx.x % 32;
@@ -51,15 +51,15 @@ __device__ inline MaxSum block_merge(MaxSum v, unsigned first, unsigned warps) {
 }
 __device__ inline MaxSum block_merge(MaxSum v) { return block_merge(v, 0, blockDim.x / 32); }
 
-// A pair for other blocks, through global memory: one 64-bit word, so no fence is needed. Before it is published the
-// word is kNoPair, which no pair is: its maximum would be NaN, and fmaxf drops NaN.
+// A pair for other blocks is one 64-bit word in global memory, so no fence is needed. Before it is published the word
+// is kNoPair, which is not a valid pair: its maximum would be NaN, and fmaxf drops NaN.
 constexpr unsigned long long kNoPair = ~0ull;
 
 __device__ inline void publish(unsigned long long* to, MaxSum pair) {
   const auto high = static_cast<unsigned long long>(__float_as_uint(pair.max));
   atomicExch(to, high << 32 | __float_as_uint(pair.sum));
 }
-// Waits until another block has published the pair.
+// Waits until another block has published the pair, and returns it.
 __device__ inline MaxSum await(const unsigned long long* from) {
   const volatile unsigned long long* const word = from;
   unsigned long long bits = *word;

@@ -1,9 +1,10 @@
-// What softmax, row_softmax and col_softmax share: vectors inside an array, and for each vector x of them
+// Base of the softmax kernels and of cross_entropy: vectors inside an array, and for each vector x of them
 //   y_i = exp(x_i - m) / sum_j exp(x_j - m),   m = max_j x_j.
-// Any m gives the same mathematically; with the maximum nothing overflows and no sum is 0.
+// Mathematically any m gives the same result; with the maximum nothing overflows and no sum is 0.
 //
-// Decided, as in PyTorch: a vector of -inf gives NaN, one -inf beside other values gives 0 there, +inf or NaN gives NaN
-// everywhere. That follows from the formula: exp(-inf - m) is 0 for a finite m, and a NaN that max drops is in the sum.
+// Decided, as in PyTorch: a vector of only -inf gives NaN, one -inf beside other values gives 0 there, +inf or NaN
+// gives NaN everywhere. This follows from the formula: exp(-inf - m) is 0 for finite m, and the sum keeps a NaN that
+// max drops.
 #pragma once
 #include "ladder.cuh"
 #include "runner/parallel.hpp"
@@ -13,10 +14,10 @@
 
 class SoftmaxProblem : public ladder::Problem {
  public:
-  // Enough for any order: exp and division (5), then `length` merges at most, of exp (4), product and addition.
+  // A bound for any order: exp and division (5), then at most `length` merges of exp (4), product and addition.
   static std::size_t any_roundings(std::size_t length) { return 5 + 6 * length; }
 
-  // A bound for the relative roundings in one y of a vector of `length` elements, in units of u = 2^-24.
+  // Returns a bound on the relative rounding errors in one y of a vector of `length` elements, in units of u = 2^-24.
   using Roundings = std::size_t (*)(std::size_t length);
 
   explicit SoftmaxProblem(Roundings roundings) : roundings_(roundings) {}
@@ -31,17 +32,17 @@ class SoftmaxProblem : public ladder::Problem {
     return {ladder::input<float>("x", v.count * v.length), ladder::output<float>("y", v.count * v.length)};
   }
 
-  // For each vector: the maximum m, the sum of exp(x - m), and the mean of |x - m| under the weights y.
+  // Returns for each vector the maximum m, the sum of exp(x - m), and the mean of |x - m| weighted by y.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     const Vectors v = vectors(size);
     const float* x = host.at<const float>(0);
     std::vector<double> digest(3 * v.count);
-    // Pieces of a vector, for all cores; for columns, blocks of neighbours, so that reads are contiguous.
+    // Vectors are cut into pieces for all cores; columns are read in blocks of neighbours, so reads are contiguous.
     const std::size_t width = v.stride == 1 ? 1 : 64, piece = std::min<std::size_t>(std::size_t{1} << 16, v.length);
     const std::size_t blocks = ceil_div(v.count, width), pieces = v.length == 0 ? 0 : ceil_div(v.length, piece);
     std::vector<double> max(v.count * pieces, -std::numeric_limits<double>::infinity()), sum(v.count * pieces, 0.0),
         distance(v.count * pieces, 0.0);
-    const auto for_elements = [&](const auto& body) {  // body(vector, its place in the arrays above, element)
+    const auto for_elements = [&](const auto& body) {  // body(vector, index in the arrays above, element)
       ladder::parallel_for(blocks * pieces, 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t item = begin; item < end; ++item) {
           const std::size_t first = item / pieces * width, last = std::min(first + width, v.count);
@@ -85,20 +86,20 @@ class SoftmaxProblem : public ladder::Problem {
     }
   }
 
-  // Relative errors, to first order, in units of u. exp is off by 2 ulp = 4 u at most (CUDA C++ Programming Guide), and
-  // its argument by u |x_i - m|, the rounding of the subtraction, which makes it off by another |x_i - m|. The sum is
-  // off by 4 + h and the mean of |x_j - m| under the weights y_j; h: additions that a term passes through (Higham,
-  // Accuracy and Stability of Numerical Algorithms, 2nd ed., 4.2). Division and products add 1 each. If exp(x_i - m) is
-  // a product exp(x_i - m') exp(m' - m), m' < m, the arguments' errors add up to no more; on top come 4 for the second
-  // exp, 1 for the product. So the bound is u (roundings + |x_i - m| + mean), and tolerance() times the scale is no
-  // less, since roundings >= kLeastRoundings. Below 2^-126 results and factors are multiples of 2^-149.
+  // Relative errors, to first order, in units of u. exp is off by at most 2 ulp = 4 u (CUDA C++ Programming Guide). The
+  // subtraction rounds its argument by u |x_i - m|, which adds |x_i - m|. The sum is off by 4 + h plus the mean of |x_j
+  // - m| weighted by y_j; h: additions that a term passes through (Higham, Accuracy and Stability of Numerical
+  // Algorithms, 2nd ed., 4.2). Division and products add 1 each. In a product exp(x_i - m') exp(m' - m), m' < m, the
+  // arguments' errors add up to no more; the second exp adds 4 and the product 1. So the bound is u (roundings + |x_i -
+  // m| + mean), and tolerance() times the scale is no less, because roundings >= kLeastRoundings. Results and factors
+  // below 2^-126 are multiples of 2^-149.
   double tolerance(const ladder::Size& size) const override {
     const double nu = static_cast<double>(roundings_(vectors(size).length)) * ladder::kUnitRoundoff;
-    return nu < 0.01 ? nu / (1 - nu) : nu;  // higher orders; in long sums Rump's bound (BIT 52, 2012) needs none
+    return nu < 0.01 ? nu / (1 - nu) : nu;  // for long sums, Rump's bound (BIT 52, 2012) has no higher orders
   }
-  static constexpr std::size_t kLeastRoundings = 8;  // an exp above, one below the fraction bar
+  static constexpr std::size_t kLeastRoundings = 8;  // one exp in the numerator, one in the denominator
 
-  // Is "one hot" one in every vector?
+  // Returns true if each vector of "one hot" has one element that outweighs all others.
   bool exact(const ladder::Size& size) const override {
     const Vectors v = vectors(size);
     return v.length * v.stride <= std::size_t{1} << 24;
@@ -117,14 +118,14 @@ class SoftmaxProblem : public ladder::Problem {
   }  // max, subtract, exp, add, scale
 
  protected:
-  // Without -inf and -FLT_MAX, of which a short vector may have nothing else.
+  // Patterns without -inf and -FLT_MAX, which may be all that a short vector has.
   static std::vector<ladder::Pattern> ordinary_patterns() {
     return {{"random", false, spread},         {"one hot", true, one_hot},      {"rising", false, rising},
             {"equal", false, equal},           {"thousands", false, thousands}, {"huge negative", false, huge_negative},
             {"one +inf", false, one_infinity}, {"tenths", false, tenths}};
   }
 
-  // Element j of vector i stands at x[i * next + j * stride]; one of next and stride is 1.
+  // Element j of vector i is x[i * next + j * stride]; one of next and stride is 1.
   struct Vectors {
     std::size_t count, length, next, stride;
   };
@@ -136,21 +137,21 @@ class SoftmaxProblem : public ladder::Problem {
   static double spread(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return 8 * ladder::patterns::random(seed, buffer, i, n);
   }
-  // Steps of 128, which exp cannot bridge: a row's last element takes all, the others become exactly 0 (up to 2^24).
+  // Elements 128 apart: the last one of a row gives 1, the others exactly 0 (up to 2^24).
   static double one_hot(std::uint64_t, std::size_t, std::size_t i, std::size_t) {
     return 128.0 * static_cast<double>(i % (1 << 24));
   }
-  // Every element is a new maximum, and the last few hundred of a row count.
+  // Each element is a new maximum, and the last few hundred of a row contribute.
   static double rising(std::uint64_t, std::size_t, std::size_t i, std::size_t) {
     return static_cast<double>(i % (1 << 24)) / 16;
   }
-  // Terms of a sum that are 1 and 0.1: rounding errors of a running sum go the same way for long.
+  // The terms of the sum are 1 and 0.1, so rounding errors of a running sum have the same sign for long.
   static double tenths(std::uint64_t, std::size_t, std::size_t i, std::size_t) { return i % 64 == 0 ? 0 : -2.3025851; }
   static double equal(std::uint64_t, std::size_t, std::size_t, std::size_t) { return 3; }
   static double thousands(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return ladder::hash(seed, buffer, i) % 2 ? 1000 + spread(seed, buffer, i, n) : -1000;
   }
-  // No start value of a maximum but -inf is below these.
+  // Below usual finite start values of a maximum, such as -1e30.
   static double huge_negative(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     return ladder::hash(seed, buffer, i) % 2 ? -3.4e38 : -3.3e38;
   }
@@ -162,7 +163,7 @@ class SoftmaxProblem : public ladder::Problem {
   static double masked(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return ladder::hash(seed, buffer, i + n) % 3 == 0 ? -kInfinity : spread(seed, buffer, i, n);
   }
-  // Short vectors in the middle are all -inf.
+  // Half of the array: short vectors in the middle are all -inf.
   static double block(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return i >= n / 4 && i < n - n / 4 ? -kInfinity : spread(seed, buffer, i, n);
   }

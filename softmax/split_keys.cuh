@@ -1,5 +1,5 @@
-// Flash decoding: how many splits, which keys a split has, and the kernel that merges their results.
-// The kernel that computes a split is the step's own, as in attention 10, attention_bf16 04 and attention_decode 04.
+// Flash decoding: chooses the number of splits, finds the keys of a split, and merges the results of the splits. The
+// kernel that computes a split belongs to the step, as in attention 10, attention_bf16 04 and attention_decode 04.
 #pragma once
 #include "attention_float4.cuh"
 #include "cuda_helpers.cuh"
@@ -9,7 +9,7 @@
 
 constexpr int kSplitThreads = 128, kSplitWarps = kSplitThreads / 32, kMergeThreads = 256;
 
-// Each head's keys in `count` splits of `keys` keys. If count > 1, row r's split i leaves its results at r * count + i.
+// `count` splits of each head's keys, `keys` keys each. If count > 1, row r's split i is stored at r * count + i.
 struct Splits {
   unsigned count;
   long long keys;
@@ -17,8 +17,8 @@ struct Splits {
   float* outputs;
 };
 
-// As many splits as fill the GPU once with the kernel's warps, `tiles` of which take each key. None is shorter than
-// `least` keys, and up to twice that many aren't split: the merge is a second kernel.
+// Returns enough splits to fill the GPU once with the kernel's warps, `tiles` of which handle each split. A split is
+// not shorter than `least` keys. Up to 2 * least keys are not split, because the merge is a second kernel.
 template <int D, typename... Arguments>
 Splits split_keys(void (*kernel)(Arguments...), std::size_t tiles, std::size_t rows, std::size_t keys,
                   std::size_t least) {
@@ -29,7 +29,7 @@ Splits split_keys(void (*kernel)(Arguments...), std::size_t tiles, std::size_t r
           count > 1 ? scratch<MaxSum>(rows * count) : nullptr, count > 1 ? scratch<float>(rows * count * D) : nullptr};
 }
 
-// A split's keys for kRows queries from row0 on: `count` from `begin` on; query row0 + r attends to the first seen + r.
+// The keys of a split for kRows queries from row0 on: `count` from `begin` on. Query row0 + r sees the first seen + r.
 struct SeenKeys {
   long long begin;
   int count, seen;
@@ -43,12 +43,12 @@ __device__ SeenKeys keys_of_split(unsigned split, long long row0, long long leng
   return {begin, count, static_cast<int>(min(limit, static_cast<long long>(count)))};
 }
 
-// Of some keys of a query: maximum score, sum of p = exp2(score - max), and sum of p times V, four columns.
+// The result for some keys of a query: maximum score, sum of p = exp2(score - max), and four columns of sum p V.
 struct Partial {
   float max, sum;
   float4 o;
 };
-__device__ inline Partial nothing() { return {-INFINITY, 0.0f, {}}; }  // of no keys
+__device__ inline Partial nothing() { return {-INFINITY, 0.0f, {}}; }  // the result for no keys
 
 __device__ inline Partial merge(const Partial& a, const Partial& b) {
   const float max = fmaxf(a.max, b.max), shift = shift_for(max);
@@ -58,7 +58,7 @@ __device__ inline Partial merge(const Partial& a, const Partial& b) {
           {x * a.o.x + y * b.o.x, x * a.o.y + y * b.o.y, x * a.o.z + y * b.o.z, x * a.o.w + y * b.o.w}};
 }
 
-// As for floats; kAligned: to multiples of 8 bytes.
+// Stores four values as BF16. kAligned: p is 8-byte aligned.
 template <bool kAligned>
 __device__ void store4(__nv_bfloat16* p, float4 v) {
   const __nv_bfloat162 low = __floats2bfloat162_rn(v.x, v.y), high = __floats2bfloat162_rn(v.z, v.w);
@@ -77,7 +77,7 @@ __device__ void store_quotient(T* to, const Partial& p) {
   store4<kAligned>(to, {factor * p.o.x, factor * p.o.y, factor * p.o.z, factor * p.o.w});
 }
 
-// D / 4 neighbouring threads hold the columns of a row of O; `groups` of them, a power of 2, share its splits.
+// Merges the splits. D / 4 neighbouring threads hold the columns of a row; `groups` of them, a power of 2, share a row.
 template <int D, bool kAligned, typename T>
 __global__ void attention_merge(Splits splits, T* __restrict__ O, std::size_t rows, unsigned groups) {
   __shared__ Partial of_thread[kMergeThreads];
@@ -97,7 +97,7 @@ __global__ void attention_merge(Splits splits, T* __restrict__ O, std::size_t ro
   store_quotient<kAligned>(O + row * D + col, p);
 }
 
-// The second launch: O from several splits, up to four for each group of threads while a block has groups.
+// Launches the merge if there are several splits: up to four for each group of threads, while a block has groups.
 template <int D, bool kAligned, typename T>
 void merge_splits(const Splits& splits, T* O, std::size_t rows) {
   if (splits.count == 1) return;

@@ -1,18 +1,18 @@
 // Attention in FP32: O = softmax(Q K^T / sqrt(d)) V.
-// For each head, as attention_problem.cuh defines it.
+// Computed for each head as attention_problem.cuh defines it.
 // practice: hard, next attention_bf16
 #pragma once
 #include "../attention_problem.cuh"
 
 class Attention : public AttentionProblem {
  public:
-  // Q and O are heads x queries x d, K and V heads x keys x d, row-major without gaps; `heads`: of all sequences of a
-  // batch; d is 64 or 128. Nothing overlaps, no pointer need be 16-byte aligned; heads, queries and keys may be 0.
-  // Scores and V are finite, for masked keys too, so a kernel may multiply them by 0.
+  // Q and O are heads x queries x d, K and V heads x keys x d, row-major without gaps. `heads` counts the heads of all
+  // sequences of a batch. d is 64 or 128. Arrays do not overlap and need not be 16-byte aligned. heads, queries and
+  // keys may be 0. Scores and V are finite, also for masked keys, so a kernel may multiply them by 0.
   using Launch = void (*)(const float* Q, const float* K, const float* V, float* O, std::size_t heads,
                           std::size_t queries, std::size_t keys, int d, bool causal);
 
-  // keeps_scores: the step stores all scores, in memory that it allocates.
+  // keeps_scores: the step allocates memory for all scores.
   explicit Attention(Launch launch, Roundings roundings = any_roundings, bool keeps_scores = false)
       : AttentionProblem(roundings, keeps_scores), launch_(launch) {}
 
@@ -23,7 +23,7 @@ class Attention : public AttentionProblem {
             size[0], size[1], size[2], static_cast<int>(width(size)), size[4] != 0);
   }
 
-  // Of rows that are not sampled (sampled_rows.cuh) it is asked only that every element is written, and with a number.
+  // Elements of rows that are not sampled (sampled_rows.cuh) need only be written, with any number but not NaN.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const double least = static_cast<double>(least_roundings(size)) * ladder::kUnitRoundoff;

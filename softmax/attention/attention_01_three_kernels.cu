@@ -1,12 +1,12 @@
 // Problem:  O = softmax(Q K^T / sqrt(d)) V is two GEMMs with a softmax between them.
-// Idea:     a kernel for each, straight from the definition. The queries x keys scores of each head are in memory.
+// Idea:     one kernel for each, straight from the definition. The queries x keys scores of each head are stored.
 // Expect:   1 to 4 TFLOP/s: a score reads 2 d floats for d multiply-adds, and the lanes of a warp read 32 rows of K.
 // Measured: 0.906 TFLOP/s at 64x2048x2048 (H200).
 // Next:     each element of Q, K and V is used by a whole row or column of scores. How often is it loaded?
 #include "attention.cuh"
 #include "attention_scores.cuh"  // kBlock, attention_softmax
 
-// s = q . k / sqrt(d), -inf where the mask is: query i attends to the keys j <= i + keys - queries.
+// Computes s = q . k / sqrt(d), or -inf under the mask: query i attends to the keys j <= i + keys - queries.
 __global__ void attention_scores(const float* __restrict__ Q, const float* __restrict__ K, float* __restrict__ scores,
                                  std::size_t count, long long queries, long long keys, int d, bool causal) {
   const std::size_t n = std::size_t{blockIdx.x} * kBlock + threadIdx.x;

@@ -9,7 +9,7 @@
 
 constexpr unsigned kTile = 32;
 
-// s = q . k / sqrt(d), -inf where the mask is: query i attends to the keys j <= i + keys - queries.
+// Computes s = q . k / sqrt(d), or -inf under the mask: query i attends to the keys j <= i + keys - queries.
 __global__ void attention_scores_tiled(const float* __restrict__ Q, const float* __restrict__ K,
                                        float* __restrict__ scores, unsigned tiles_m, unsigned tiles_n,
                                        long long queries, long long keys, int d, bool causal) {

@@ -18,7 +18,7 @@ __global__ void attention_online(const float* __restrict__ Q, const float* __res
   if (row >= rows) return;
   const std::size_t head = row / queries;
   const long long i = row % queries;
-  const long long end = causal ? min(keys, i + keys - queries + 1) : keys;  // query i attends to the keys before it
+  const long long end = causal ? min(keys, i + keys - queries + 1) : keys;  // query i attends to the keys before `end`
   K += head * keys * D;
   V += head * keys * D;
   float q[D], o[D] = {}, max = -INFINITY, sum = 0.0f;

@@ -19,7 +19,7 @@ __global__ void attention_flash(const float* __restrict__ Q, const float* __rest
   const int tid = threadIdx.x;
   const std::size_t head = blockIdx.x / tiles_m;
   const long long i = static_cast<long long>(blockIdx.x % tiles_m) * kBlock + tid;
-  const long long end = causal ? min(keys, i + keys - queries + 1) : keys;  // query i attends to the keys before it
+  const long long end = causal ? min(keys, i + keys - queries + 1) : keys;  // query i attends to the keys before `end`
   Q += head * queries * D;
   O += head * queries * D;
   K += head * keys * D;
@@ -59,7 +59,7 @@ __global__ void attention_flash(const float* __restrict__ Q, const float* __rest
 #pragma unroll
       for (int c = 0; c < D; ++c) o[c] += p * Vs[j][c];
     }
-    __syncthreads();  // all have read the tiles
+    __syncthreads();  // all threads have read the tiles
   }
   if (i >= queries) return;
 #pragma unroll

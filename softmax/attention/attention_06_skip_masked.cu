@@ -10,14 +10,14 @@
 #include "attention.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
-// A warp is 4 rows of 8 lanes. A thread has kRows rows 4 apart, kKeys keys of a tile 8 apart, kCols columns 8 apart.
+// A warp's lanes form 4 rows of 8. Each has kRows rows 4 apart, kKeys keys of a tile 8 apart, kCols columns 8 apart.
 constexpr int kWarps = 2, kThreads = 32 * kWarps;
 constexpr int BN = 32, kKeys = BN / 8;
 template <int D>
 struct Shape {
   static constexpr int kRows = 512 / D, kCols = D / 8;
   static constexpr int BM = 4 * kRows * kWarps;
-  static constexpr int kPitch = D + 1, kPitchP = BN + 8;  // floats from row to row: no bank conflicts
+  static constexpr int kPitch = D + 1, kPitchP = BN + 8;  // floats between rows: no bank conflicts
   static constexpr int kBytes = 4 * (BM * kPitch + BN * kPitch + BN * D + BM * kPitchP);
 };
 
@@ -32,9 +32,9 @@ __global__ void __launch_bounds__(kThreads)
   float *const Qs = smem, *const Ks = Qs + BM * kPitch, *const Vs = Ks + BN * kPitch, *const Ps = Vs + BN * D;
   const int tid = threadIdx.x, col = tid % 8, row = tid / 32 * 4 * kRows + tid % 32 / 8;
   const std::size_t head = blockIdx.x % heads;
-  const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest first
+  const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest blocks first
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  const long long end = min(keys, row0 + BM + ahead);      // no query of the block attends beyond
+  const long long end = min(keys, row0 + BM + ahead);      // no query of the block attends to later keys
   Q += (head * queries + row0) * D;
   O += (head * queries + row0) * D;
   K += head * keys * D;
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads)
 
   for (long long key0 = 0; key0 < end; key0 += BN) {
     // load: 0 past the last key
-    __syncthreads();  // all have read the last tiles
+    __syncthreads();  // all threads have read the previous tiles
     for (int e = tid; e < BN * D; e += kThreads) {
       const bool inside = key0 + e / D < keys;
       Ks[e / D * kPitch + e % D] = inside ? K[key0 * D + e] : 0.0f;
@@ -70,10 +70,10 @@ __global__ void __launch_bounds__(kThreads)
       }
     }
     // online softmax
-    const bool cut = key0 + BN > min(keys, row0 + ahead + 1);  // for the first row, so for some row
+    const bool cut = key0 + BN > min(keys, row0 + ahead + 1);  // some row does not attend to all of the tile
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const long long last = min(keys - 1, row0 + row + 4 * i + ahead);  // key that the row attends to
+      const long long last = min(keys - 1, row0 + row + 4 * i + ahead);  // the last key that the row attends to
       float m = max[i];
 #pragma unroll
       for (int j = 0; j < kKeys; ++j) {

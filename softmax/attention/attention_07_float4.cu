@@ -14,14 +14,14 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
                      bool causal) {
   constexpr int D = S::D, BM = S::BM, BN = S::BN, kPitch = S::kPitch;
   constexpr int kLanes = S::kLanes, kRows = S::kRows, kRowStep = S::kRowStep, kKeys = S::kKeys, kQuads = S::kQuads;
-  [[maybe_unused]] constexpr int kUnroll = D == 64 ? 1 : 2;  // to 256 multiply-adds of scores
+  [[maybe_unused]] constexpr int kUnroll = D == 64 ? 1 : 2;  // up to 256 multiply-adds of scores each
   extern __shared__ float4 smem[];
   float *const Qs = &smem->x, *const Ks = Qs + BM * D, *const Vs = Ks + BN * kPitch, *const Ps = Vs + BN * D;
   const int tid = threadIdx.x, row = S::row(), col = S::col(), turn = S::turn();
   const std::size_t head = blockIdx.x % heads;
-  const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest first
+  const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest blocks first
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  const long long end = min(keys, row0 + BM + ahead);      // no query of the block attends beyond
+  const long long end = min(keys, row0 + BM + ahead);      // no query of the block attends to later keys
   Q += (head * queries + row0) * D;
   O += (head * queries + row0) * D;
   K += head * keys * D;
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
 
   for (long long key0 = 0; key0 < end; key0 += BN) {
     // load: 0 past the last key
-    __syncthreads();  // all have read the last tiles
+    __syncthreads();  // all threads have read the previous tiles
     for (int e = 4 * tid; e < BN * D; e += 4 * S::kThreads) {
       const bool inside = key0 + e / D < keys;
       as4(Ks[e / D * kPitch + e % D]) = inside ? load4<kAligned>(K + key0 * D + e) : float4{};

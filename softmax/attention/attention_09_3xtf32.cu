@@ -27,9 +27,9 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 4 : 3)
   float *const Ks = &smem->x, *const Vs = Ks + BN * kPitch, *const Qs = Vs + BN * kPitch;
   const int tid = threadIdx.x, g = tid % 32 / 4, t = tid % 4, row = tid / 32 * 16 + g;  // and row + 8
   const std::size_t head = blockIdx.x % heads;
-  const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest first
+  const long long row0 = static_cast<long long>(tiles_m - 1 - blockIdx.x / heads) * BM;  // the longest blocks first
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  const long long end = min(keys, row0 + BM + ahead);      // no query of the block attends beyond
+  const long long end = min(keys, row0 + BM + ahead);      // no query of the block attends to later keys
   Q += (head * queries + row0) * D;
   K += head * keys * D;
   V += head * keys * D;
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads, D == 64 ? 4 : 3)
 
   for (long long key0 = 0; key0 < end; key0 += BN) {
     __pipeline_wait_prior(0);
-    __syncthreads();  // K has arrived, and all threads have read the last V
+    __syncthreads();  // K has arrived, and all threads have read the previous V
     copy(Vs, V + key0 * D, keys - key0);
     // scores: s[j] has the keys 8 j + 2 t and 8 j + 2 t + 1 of row `row`, and of row + 8
     float s[4][4] = {}, products[4][4] = {};

@@ -8,11 +8,11 @@
 #include "attention.cuh"
 #include "../split_keys.cuh"
 
-constexpr int kLoads = 4;                   // keys that a lane has in flight, and as many values
+constexpr int kLoads = 4;                   // keys, and as many values, in flight per lane
 constexpr std::size_t kShortestSplit = 16;  // keys
 
-// One warp per head, split of the keys and tile of kRows queries; a split's tiles are neighbours, to share K and V in
-// L2. A group of lanes handles one key, each lane four columns; a warp is one group at d = 128, two at d = 64.
+// One warp per head, split of the keys and tile of kRows queries; a split's tiles are neighbouring warps, which share K
+// and V in L2. A group of lanes handles one key, each lane four columns; a warp is one group at d = 128, two at d = 64.
 template <int D, int kRows, bool kAligned>
 __global__ void __launch_bounds__(kSplitThreads, kRows == 1 ? 8 : 4)
     attention_split(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,

@@ -1,19 +1,20 @@
-// For attention 09: warps of 16 queries, scores and O as accumulators of mma.sync.m16n8k8. Q as A operand, the mask,
-// the online softmax, the result. A thread holds rows `row` = 16 warp + lane / 4 and row + 8; with t = lane % 4,
+// Device functions of attention 09: Q as A operand, the mask, the online softmax, the store. A warp has 16 queries;
+// scores and O are accumulators of mma.sync.m16n8k8. With t = lane % 4, a thread holds rows `row` = 16 warp + lane / 4
+// and row + 8:
 //   s[j][e]: the score of row + e / 2 * 8 and key 8 j + 2 t + e % 2 of a tile;
-//   o[i][x][e]: O of row + e / 2 * 8 in column 32 i + 8 t + x, and 4 further to the right for odd e.
-// The block begins at query row0. All lanes of a warp must call these functions together.
+//   o[i][x][e]: O of row + e / 2 * 8 in column 32 i + 8 t + x, plus 4 for odd e.
+// The block's first query is row0. All lanes of a warp must call these functions together.
 #pragma once
 #include "../attention_float4.cuh"
 #include "attention_tile.cuh"  // copy_rows_async; group_max, group_sum, shift_for
 
-// The thread's fragment i of Q, in shared memory.
+// Returns the thread's fragment i of Q, in shared memory.
 template <int kThreads>
 __device__ float4& query_fragment(float* Qs, int i) {
   return as4(Qs[(i * kThreads + threadIdx.x) * 4]);
 }
 
-// Stores kScoreScale Q as fragments, 0 past the last query. Each thread reads only what it stored: no barrier.
+// Stores kScoreScale * Q as fragments, 0 past the last query. A thread reads only what it stored: no barrier is needed.
 template <int D, int kThreads, bool kAligned>
 __device__ void load_query_fragments(float* Qs, const float* Q, long long row0, int row, int t, long long queries) {
   const auto query = [&](int r, int c) {  // four elements from dimension 8 t + c on
@@ -30,7 +31,7 @@ __device__ void load_query_fragments(float* Qs, const float* Q, long long row0, 
   }
 }
 
-// Scores of keys that a row does not attend to become -inf: those after i + ahead for query i, and past the last key.
+// Sets scores to -inf if a row does not attend to the key: after i + ahead for query i, and past the last key.
 template <int kTiles>
 __device__ void mask_fragments(float (&s)[kTiles][4], long long key0, long long keys, long long row0, int row, int t,
                                long long ahead) {
@@ -42,7 +43,7 @@ __device__ void mask_fragments(float (&s)[kTiles][4], long long key0, long long 
   }
 }
 
-// Scores become P and are added to this lane's sum; max is updated. The caller multiplies its O by `rescale`.
+// Turns scores into P, adds P to this lane's sum, and updates max. The caller must multiply its O by `rescale`.
 template <int kTiles>
 __device__ void scores_to_weights(float (&s)[kTiles][4], float (&max)[2], float (&sum)[2], float (&rescale)[2]) {
 #pragma unroll
@@ -64,7 +65,7 @@ __device__ void scores_to_weights(float (&s)[kTiles][4], float (&max)[2], float 
   }
 }
 
-// Reduces the sums of a row's lanes, divides and stores. O points to the block's first query.
+// Adds up the lanes' sums of a row, divides and stores. O points to the block's first query.
 template <int D, bool kAligned>
 __device__ void store_fragments(const float (&o)[D / 32][4][4], const float (&sum)[2], float* O, long long row0,
                                 int row, int t, long long queries) {
@@ -76,7 +77,7 @@ __device__ void store_fragments(const float (&o)[D / 32][4][4], const float (&su
     for (int i = 0; i < D / 16; ++i) {
       const auto& from = o[i / 2];
       const int e = 2 * r + i % 2;
-      // row * D + 8 t, written in another way than for Q: the compiler would keep it during the loop, and spill it
+      // row * D + 8 t is written differently than for Q, or the compiler keeps it during the loop and spills it
       store4<kAligned>(O + (8 * (row * (D / 8) + t) + 8 * r * D + i / 2 * 32 + i % 2 * 4),
                        {factor * from[0][e], factor * from[1][e], factor * from[2][e], factor * from[3][e]});
     }

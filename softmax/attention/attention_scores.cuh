@@ -1,11 +1,11 @@
-// The softmax between the two GEMMs, for attention 01 and 02, which store the scores in memory.
+// The softmax between the two GEMMs of attention 01 and 02, which store the scores in memory.
 #pragma once
 #include "attention.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
 constexpr unsigned kBlock = 256;
 
-// Each row of the scores in place, a warp per row. A row of -inf alone becomes 0.
+// Replaces each row of scores by its softmax, one warp per row. A row of only -inf becomes 0.
 __global__ static void attention_softmax(float* __restrict__ scores, std::size_t rows, std::size_t keys) {
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
   if (row >= rows) return;  // the whole warp

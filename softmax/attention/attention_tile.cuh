@@ -1,5 +1,5 @@
-// For attention 07 and 08, by float4: a block's shape, Q in shared memory, the mask, the online softmax of a tile of
-// scores, the result. For 08 and 09: a tile's copy by cp.async.
+// Device functions of attention 07 and 08, with float4 accesses: block shape, Q in shared memory, mask, online softmax
+// of a tile of scores, store. The tile copy by cp.async is for 08 and 09.
 #pragma once
 #include "../attention_float4.cuh"
 #include "cuda_helpers.cuh"
@@ -7,32 +7,32 @@
 
 #include <cuda_pipeline.h>
 
-// A warp is rows of kLanes lanes. A thread has kRows rows (kRowStep apart), kKeys keys of a tile (kLanes apart) and
-// kQuads float4 of a row of O. !kLarge: for few queries, and GPUs without shared memory for a large block.
+// A warp's lanes form rows of kLanes. A thread has kRows rows (kRowStep apart), kKeys keys of a tile (kLanes apart) and
+// kQuads float4 of a row of O. !kLarge: for few queries, and for GPUs with too little shared memory for a large block.
 template <int D_, bool kLarge>
 struct BlockShape {
   static constexpr int D = D_, kLanes = D / 8, kRows = 8, kRowStep = 32 / kLanes;
   static constexpr int kWarps = kLarge ? 4 : 2, kThreads = 32 * kWarps, kBlocks = kLarge ? 2 : 1;  // per SM
   static constexpr int BM = kWarps * kRowStep * kRows, BN = kLarge ? 64 : 32;
   static constexpr int kKeys = BN / kLanes, kQuads = D / kLanes / 4;
-  static constexpr int kPitch = D + 4;  // floats from row to row of K
+  static constexpr int kPitch = D + 4;  // floats between rows of K
   static constexpr int kBytes = 4 * (BM * D + BN * kPitch + BN * D + BM * BN);
-  // Where a thread's rows and columns begin, and row() % kRowStep.
+  // The thread's first row and column, and row() % kRowStep.
   static __device__ int row() { return threadIdx.x / 32 * kRowStep * kRows + turn(); }
   static __device__ int col() { return threadIdx.x % kLanes; }
   static __device__ int turn() { return threadIdx.x % 32 / kLanes; }
 };
 
-// Starts copying kRows rows of D floats by cp.async, from dense rows to rows `pitch` floats apart in shared memory;
-// rows from `left` on become 0. !kAligned: float by float. All threads call it, each with row = tid / (D / 4) and col =
-// tid % (D / 4) * 4, computed once before the loop. `readable` is any address that may be read.
+// Starts copying kRows rows of D floats by cp.async, from dense rows to rows `pitch` floats apart in shared memory.
+// Rows from `left` on become 0. !kAligned: copies single floats. All threads must call it, each with row = tid / (D /
+// 4) and col = tid % (D / 4) * 4, computed once before the loop. `readable` is any address that may be read.
 template <int kRows, int D, int kThreads, bool kAligned>
 __device__ inline void copy_rows_async(float* to, int pitch, const float* from, long long left, int row, int col,
                                        const float* readable) {
   constexpr int kStep = kThreads / (D / 4), kCopied = kAligned ? 4 : 1;  // rows at a time, floats per copy
   to += row * pitch + col;
   from += row * D + col;
-  if (left >= kRows) {  // without a test for each copy
+  if (left >= kRows) {  // a full tile: no test for each copy
 #pragma unroll
     for (int r = 0; r < kRows; r += kStep) {
 #pragma unroll
@@ -50,10 +50,10 @@ __device__ inline void copy_rows_async(float* to, int pitch, const float* from, 
   __pipeline_commit();
 }
 
-// Q and P are unpadded and swizzled in shared memory, as in transpose 06: column c of Q at c ^ 4 turn, column j of P at
-// j ^ kLanes turn. So the kRowStep rows that a warp reads at once are in different banks.
+// Q and P are swizzled in shared memory, not padded, as in transpose 06: column c of Q is at c ^ 4 turn, column j of P
+// at j ^ kLanes turn. So the kRowStep rows that a warp reads at once are in different banks.
 
-// Stores kScoreScale Q, so that P is exp2(q . k - max); 0 for rows from `left` on.
+// Stores kScoreScale * Q in shared memory, so that P is exp2(q . k - max). Rows from `left` on become 0.
 template <typename S, bool kAligned>
 __device__ void load_queries(float* Qs, const float* Q, long long left) {
   constexpr float factor = kScoreScale<S::D>;
@@ -70,7 +70,7 @@ struct Rows {
   float max[S::kRows], sum[S::kRows], o[S::kRows][4 * S::kQuads];
 };
 
-// Scores of keys that a row does not attend to become -inf: those after last0 + r for row r, and past the last key.
+// Sets scores to -inf if a row does not attend to the key: after last0 + r for row r, and past the last key.
 template <typename S>
 __device__ void mask_scores(float (&s)[S::kRows][S::kKeys], long long key0, long long keys, long long last0) {
   if (key0 + S::BN <= min(keys, last0 + 1)) return;  // row 0 attends to all, so all rows do
@@ -84,7 +84,7 @@ __device__ void mask_scores(float (&s)[S::kRows][S::kKeys], long long key0, long
   }
 }
 
-// Turns scores into P, in Ps, and scales sum and o to the new maximum. sum is that of this lane's keys.
+// Turns scores into P, stored in Ps, and rescales sum and o to the new maximum. sum covers this lane's keys.
 template <typename S>
 __device__ void online_softmax(Rows<S>& rows, const float (&s)[S::kRows][S::kKeys], float* Ps) {
 #pragma unroll
@@ -107,7 +107,7 @@ __device__ void online_softmax(Rows<S>& rows, const float (&s)[S::kRows][S::kKey
   }
 }
 
-// Reduces the sums of a row's lanes, divides and stores; rows from `left` on do not exist.
+// Adds up the lanes' sums of a row, divides and stores. Rows from `left` on do not exist.
 template <typename S, bool kAligned>
 __device__ void store_rows(Rows<S>& rows, float* O, long long left) {
 #pragma unroll

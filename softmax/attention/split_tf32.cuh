@@ -1,12 +1,13 @@
-// 3xTF32: FP32 products from TF32 ones, which have 11 significant bits of 24. Split x = big + small, both TF32: a b =
-// big big + big small + small big, without small small.
-// In units of u = 2^-24 such a product is off by 28: 16 for small small, since small < 2^-10 x, and 6 for each small,
-// of whose 13 bits TF32 keeps 11. An mma.sync onto a sum loses 20, 2.5 per product (tensor_core_error.hpp). Below
-// 2^-115 TF32 has fewer bits for small.
+// 3xTF32: FP32 products from TF32 products, whose operands have 11 significant bits, not 24. With x = big + small, both
+// TF32, a b = big big + big small + small big; small small is left out.
+// In units of u = 2^-24 such a product is off by 28: 16 for small small, because small < 2^-10 x, and 6 for each small,
+// because TF32 keeps 11 of its 13 bits. An mma.sync onto a sum loses 20, 2.5 per product (tensor_core_error.hpp). Below
+// 2^-115 TF32 keeps fewer bits of small.
 #pragma once
 #include "tensor_core.cuh"
 
-// Registers of an operand of mma.sync.m16n8k8: 4 of A, 2 of B. small has up to 13 bits; the tensor core cuts off two.
+// The registers of an mma.sync.m16n8k8 operand: 4 for A, 2 for B. small has up to 13 bits; the tensor core truncates
+// two.
 template <int kRegisters>
 struct Split {
   unsigned big[kRegisters], small[kRegisters];
@@ -16,7 +17,8 @@ struct Split {
   }
 };
 
-// sum[x] += a b[x]; four x let mma.syncs overlap. Small products first: added to a large sum they lose more bits.
+// Computes sum[x] += a b[x]; the mma.sync of different x overlap. Small products come first, because they lose more
+// bits when added to a large sum.
 template <int kTiles>
 __device__ inline void multiply(float (&sum)[kTiles][4], const Split<4>& a, const Split<2> (&b)[kTiles]) {
 #pragma unroll

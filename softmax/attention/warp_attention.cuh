@@ -1,15 +1,15 @@
-// For the planted bugs of attention 09: short attention by the same fragments, 16 queries per warp, 8 keys at a time.
+// A short attention kernel with the fragments of attention 09, for planted bugs: 16 queries per warp, 8 keys at a time.
 #pragma once
 #include "attention_fragments.cuh"
 #include "split_tf32.cuh"
 
-// The keys whose P a lane holds, by t = lane % 4; y is 0 or 1.
+// Returns the key whose P a lane holds, for t = lane % 4 and y = 0 or 1.
 struct KeysOfScores {
   __device__ int operator()(int t, int y) const { return 2 * t + y; }
 };
 
-// For tiles_m blocks of one warp per head. multiply(sum, a, b): sum += a b, one fragment each. keys_of_v(t, y): which
-// row of V a lane takes as the operand's row t (y = 0) or t + 4 (y = 1).
+// Runs with tiles_m blocks of one warp per head. multiply(sum, a, b) adds a b to sum, one fragment each. keys_of_v(t,
+// y) is the row of V that a lane loads as the operand's row t (y = 0) or t + 4 (y = 1).
 template <int D, typename Multiply, typename Keys = KeysOfScores>
 __device__ void warp_attention(const float* Q, const float* K, const float* V, float* O, unsigned tiles_m,
                                long long queries, long long keys, bool causal, Multiply multiply, Keys keys_of_v = {}) {

@@ -41,7 +41,7 @@ __global__ void attention_bf16_wmma(const __nv_bfloat16* __restrict__ Q, const _
 
   for (long long key0 = 0; key0 < keys; key0 += BN) {
     // load: 0 past the last key
-    __syncthreads();  // all have read the last tiles
+    __syncthreads();  // all threads have read the previous tiles
     for (int e = tid; e < BN * D; e += kThreads) {
       const bool inside = key0 + e / D < keys;
       Ks[e / D][e % D] = inside ? K[key0 * D + e] : zero;

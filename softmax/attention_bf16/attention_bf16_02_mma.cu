@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads<D>, D == 64 ? 2 : 1)
   extern __shared__ uint4 smem[];
   Stage<D>* const stages = reinterpret_cast<Stage<D>*>(smem);
   const int tid = threadIdx.x, lane = tid % 32, row = tid / 32 * 16 * kHalves<D> + lane / 4;  // and row + 8
-  // With the mask the longest blocks start first; without it a head's blocks are neighbours: its K and V stay in L2.
+  // Causal: the longest blocks start first. Otherwise a head's blocks are neighbours, so its K and V stay in L2.
   const unsigned tile = causal ? tiles_m - 1 - blockIdx.x / heads : blockIdx.x % tiles_m;
   const std::size_t head = causal ? blockIdx.x % heads : blockIdx.x / tiles_m;
   const long long row0 = static_cast<long long>(tile) * BM;
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads<D>, D == 64 ? 2 : 1)
   K += head * keys * D;
   V += head * keys * D;
 
-  // Starts copying the next tile of K and of V, from key0 on, in chunks of 8 elements; 0 past the end.
+  // Starts copying the next tiles of K and V, from key0 on, in chunks of 8 elements. Past the end they become 0.
   const auto copy = [&](int key0) {
     Stage<D>& to = stages[key0 / BN % 2];
 #pragma unroll
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kThreads<D>, D == 64 ? 2 : 1)
   };
   if (end > 0) copy(0);
 
-  unsigned q[kHalves<D>][D / 16][4];  // the fragments of A, straight from memory
+  unsigned q[kHalves<D>][D / 16][4];  // the fragments of A, directly from global memory
 #pragma unroll
   for (int h = 0; h < kHalves<D>; ++h) {
 #pragma unroll

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
   Shared& shared = swizzle_aligned<Shared>(memory);
   const int tid = threadIdx.x;
   const long long ahead = causal ? keys - queries : keys;  // query i attends to the keys up to i + ahead
-  // One tile of BM queries per round. With the mask the longest come first, and every other round runs in reverse.
+  // One tile of BM queries per round. Causal: the longest tiles come first, and every other round runs in reverse.
   const auto for_each_tile = [&](const auto& work) {
     const unsigned tiles = heads * tiles_m;
     for (unsigned first = 0, round = 0; first < tiles; first += gridDim.x, ++round) {
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
   const auto release = [&](Barrier& empty) {
     if (tid % 32 == 0) mbarrier_arrive(&empty);
   };
-  // Ping-pong scheduling: before its GEMMs warpgroup i waits at named barrier 1 + i until i - 1 arrives.
+  // Ping-pong scheduling: before its GEMMs warpgroup i waits at named barrier 1 + i for warpgroup i - 1 to arrive.
   const auto pass_on = [&] { named_barrier_arrive<256>(1 + (group + 1) % kConsumers); };
   if (group == kConsumers - 1) pass_on();
   for_each_tile([&](std::size_t head, unsigned row0, int end) {
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
       mbarrier_wait(&shared.full_v[n % kStages], n / kStages % 2);
       multiply_values<D>(rows.o, p, shared.V[n % kStages]);
     };
-    const auto softmax = [&](int key0) {  // the scores have arrived
+    const auto softmax = [&](int key0) {  // call when the scores have arrived
       release(shared.empty_k[n % kStages]);
       if (key0 - all_see > 1 - BN) mask_scores(s, all_see + row - first - key0, end - key0);
       scores_to_weights(rows, s, rescale);
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(128 * (WgmmaShared<D>::kConsumers + 1), 1)
     }
     store_rows<D, kPairs>(rows, O + (head * queries + row0 + row) * D, queries - row0 - row);
   });
-  // The last arrival is for warpgroup 0. With `group == 0` ptxas assumes divergence: slower (see NOTES.md).
+  // The last arrival is for warpgroup 0. `group == 0` is slower: ptxas assumes divergence (see NOTES.md).
   if (tid < 256) named_barrier<256>(1);
 }
 

@@ -13,20 +13,20 @@
 constexpr int kTileQueries = 16, kTileKeys = 16;  // of a warp; one fragment of P
 constexpr std::size_t kShortestSplit = 32;        // keys
 
-// Eight contiguous elements of a row, in four registers; !kAligned: at any address.
+// Loads eight contiguous elements of a row. !kAligned: p may have any alignment.
 template <bool kAligned>
 __device__ __forceinline__ uint4 load_chunk(const __nv_bfloat16* p) {
   if constexpr (kAligned) return *reinterpret_cast<const uint4*>(p);
   return load_chunk_guarded(p, 8);
 }
 
-// Element x of both chunks, a's in the lower half.
+// Packs element x of both chunks, a's in the lower half.
 __device__ __forceinline__ unsigned pair_of(const uint4& a, const uint4& b, int x) {
   const unsigned as[] = {a.x, a.y, a.z, a.w}, bs[] = {b.x, b.y, b.z, b.w};
   return __byte_perm(as[x / 2], bs[x / 2], x % 2 == 0 ? 0x5410 : 0x7632);
 }
 
-// One warp per head, split of the keys and tile of 16 queries; a split's tiles are neighbours, to share K and V in L2.
+// One warp per head, split of the keys and tile of 16 queries; a split's tiles are neighbouring warps and share L2.
 // A lane loads 16 contiguous bytes at a time; permuted indices make them fragments (g = lane / 4, t = lane % 4):
 //   Q K^T: the contraction index d is permuted, the same way for Q and K. Where mma.sync expects dimensions 2t, 2t + 1,
 //     2t + 8, 2t + 9, a lane holds four contiguous ones, so eight contiguous elements of a row of K feed two mma.sync.
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kSplitThreads, D == 64 ? 4 : 2)
   Q += (head * queries + row) * D + 8 * t;
   K += (head * keys + to_see.begin) * D + 8 * t;
   V += (head * keys + to_see.begin) * D + 8 * g;
-  // Past the split's end its last key is loaded again: those scores are masked, and 0 times finite values is 0.
+  // Past the split's end its last key is loaded again. Those scores are masked, and 0 times a finite value is 0.
   uint4 k[kTileKeys / 8][D / 32], v[4][D / 64];
   const auto load_k = [&](int key0) {
 #pragma unroll

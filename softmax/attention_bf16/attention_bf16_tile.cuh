@@ -1,12 +1,12 @@
 // The online softmax of attention_bf16 02 to 04, on the accumulators of mma.sync and wgmma. A lane holds rows lane / 4
-// and lane / 4 + 8 of a warp's 16, and of each 8 columns 2 (lane % 4) and 2 (lane % 4) + 1.
+// and lane / 4 + 8 of a warp's 16 rows, and columns 2 (lane % 4) and 2 (lane % 4) + 1 of each 8 columns.
 #pragma once
 #include "bf16_attention_problem.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
 #include "tensor_core.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum, shift_for
 
-// 2^x within a factor of 1 + 2^-22 in one instruction (PTX ISA, 9.7.3.21); subnormal results are 0.
+// Returns 2^x within a factor of 1 + 2^-22, in one instruction (PTX ISA, 9.7.3.21). Subnormal results become 0.
 __device__ __forceinline__ float exp2_approx(float x) {
 #ifdef CUDA_EMU
   return x < -126.0f ? 0.0f : exp2f(x);
@@ -17,24 +17,25 @@ __device__ __forceinline__ float exp2_approx(float x) {
 #endif
 }
 
-// Two floats as BF16, the first one in the lower half.
+// Packs two floats as BF16, the first one in the lower half.
 __device__ __forceinline__ unsigned bf16_pair(float first, float second) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(first, second);
   return reinterpret_cast<const unsigned&>(both);
 }
 
-// A thread's two rows of O, not yet divided by their sums. max is that of the scaled scores.
+// A thread's two rows of O, not yet divided by their sums. max is the maximum of the scaled scores.
 template <int D>
 struct Rows {
   float max[2] = {-INFINITY, -INFINITY}, sum[2] = {}, o[D / 8][4] = {};
 };
 
-// The last key that query `row` attends to, below 0 if none; `ahead`: keys - queries with the mask, else keys.
+// Returns the last key that query `row` attends to, below 0 if none. `ahead` is keys - queries with the mask, else
+// keys.
 __device__ inline int last_key(long long row, long long keys, long long ahead) {
   return static_cast<int>(max(-1024LL, min(keys - 1, row + ahead)));
 }
 
-// Scores become -inf after key `last` (the thread's first row) or last + 8 (second row), and from key `left` on.
+// Sets scores to -inf after key `last` (the thread's first row) or last + 8 (second row), and from key `left` on.
 template <int kTiles>
 __device__ __forceinline__ void mask_scores(float (&s)[kTiles][4], int last, int left) {
 #pragma unroll
@@ -50,7 +51,7 @@ __device__ __forceinline__ void mask_scores(float (&s)[kTiles][4], int last, int
   }
 }
 
-// Scores become P; this lane's sum and max are updated. The caller multiplies the rows of o by `rescale`.
+// Turns scores into P, and updates this lane's sum and max. The caller must multiply the rows of o by `rescale`.
 template <int D, int kTiles>
 __device__ __forceinline__ void scores_to_weights(Rows<D>& rows, float (&s)[kTiles][4], float (&rescale)[2]) {
 #pragma unroll
@@ -83,7 +84,7 @@ __device__ __forceinline__ void rescale_rows(Rows<D>& rows, const float (&rescal
   }
 }
 
-// P of 16 keys as the A operand of O += P V: two score tiles side by side are the fragment.
+// Packs P of 16 keys as the A operand of O += P V: two neighbouring score tiles form the fragment.
 __device__ __forceinline__ void pack_weights(unsigned (&p)[4], const float (&left)[4], const float (&right)[4]) {
   p[0] = bf16_pair(left[0], left[1]);
   p[1] = bf16_pair(left[2], left[3]);
@@ -91,8 +92,8 @@ __device__ __forceinline__ void pack_weights(unsigned (&p)[4], const float (&lef
   p[3] = bf16_pair(right[2], right[3]);
 }
 
-// Reduces a row's sum, divides, stores. O: the thread's first row; `left` rows exist from there on. kPairs: O is 4-byte
-// aligned.
+// Adds up a row's sum, divides and stores. O points to the thread's first row; `left` rows exist from there on. kPairs:
+// O is 4-byte aligned.
 template <int D, bool kPairs>
 __device__ __forceinline__ void store_rows(Rows<D>& rows, __nv_bfloat16* O, long long left) {
 #pragma unroll
@@ -113,8 +114,8 @@ __device__ __forceinline__ void store_rows(Rows<D>& rows, __nv_bfloat16* O, long
   }
 }
 
-// Steps 02 and 03, tiles of 64 keys or more: exp, MMA; exp and multiplication per rescaling; 4 lanes; inverse and
-// multiplication.
+// Roundings of steps 02 and 03, whose tiles have 64 keys or more: exp, MMA; exp and multiplication per rescaling; 4
+// lanes; inverse and multiplication.
 inline std::size_t tile_roundings(std::size_t keys) {
   return 4 + ceil_div(5 * (keys + 64), 2) + 5 * ceil_div(keys, 64) + 2 + 2;
 }

@@ -1,17 +1,17 @@
 // Sliding-window attention in BF16, a sink logit per head.
-// As attention_bf16 with its causal mask, but a query sees the last `window` keys up to its own only, and the softmax
-// has one score more, a number that is learned for each head, whose value is 0: it goes into the maximum and the sum,
-// not into O. This is what gpt-oss calls an attention sink; StreamingLLM's sinks are the sequence's first keys.
+// Like attention_bf16 with its causal mask, but a query attends only to the last `window` keys up to its own. The
+// softmax has one more score, the sink: a learned number per head, with value 0. It is part of the maximum and the sum,
+// but not of O. gpt-oss calls this an attention sink; StreamingLLM's sinks are the sequence's first keys.
 // practice: hard, next attention_decode
 #pragma once
 #include "bf16_attention_problem.cuh"
 
 class AttentionBf16Window : public Bf16AttentionProblem {
  public:
-  // Layout, types and roundings are attention_bf16's. Query i attends to the keys from p - window + 1 to p, p = i + keys
-  // - queries: at least one if queries <= keys. Else the first queries - keys rows have none and are 0, whatever the
-  // sink. window is at least 1, and may be more than there are keys. The sinks, one per head, are finite or -inf, which
-  // is no sink; they aren't divided by sqrt(d).
+  // Layout, types and roundings are those of attention_bf16. Query i attends to the keys from p - window + 1 to p, p =
+  // i + keys - queries: at least one if queries <= keys. Otherwise the first queries - keys rows have none and are 0,
+  // whatever the sink. window is at least 1 and may exceed the number of keys. The sinks, one per head, are finite, or
+  // -inf for no sink. They are not divided by sqrt(d).
   using Launch = void (*)(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bfloat16* V, const float* sinks,
                           __nv_bfloat16* O, std::size_t heads, std::size_t queries, std::size_t keys, int d,
                           std::size_t window);
@@ -37,7 +37,7 @@ class AttentionBf16Window : public Bf16AttentionProblem {
             static_cast<int>(width(size)), size[4]);
   }
 
-  // Sinks of the size of scores, of far smaller and far larger ones, and none. Where a key takes all, far below.
+  // Sinks are near the scores, far below, far above, or absent. In exact patterns they are far below all scores.
   double element(const ladder::Size& size, const ladder::Pattern& pattern, std::uint64_t seed, std::size_t buffer,
                  std::size_t i, std::size_t n) const override {
     if (buffer != kSinks) return pattern.value(seed, buffer, i, n);
@@ -47,7 +47,7 @@ class AttentionBf16Window : public Bf16AttentionProblem {
     return sinks[ladder::hash(seed, size[1] + size[2], i) % 4];
   }
 
-  // heads, queries, keys, d, window. As AttentionProblem's, with windows of 1, around the tiles of 16 to 128, and
+  // heads, queries, keys, d, window: like AttentionProblem's, with windows of 1, around the tiles of 16 to 128, and
   // longer than the keys; windows that begin in each part of a tile; tiles of queries with and without keys.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 3, 5, 0, 1},       {2, 0, 5, 0, 2},       {2, 3, 0, 0, 3},       {2, 3, 0, 128, 1},
@@ -58,7 +58,7 @@ class AttentionBf16Window : public Bf16AttentionProblem {
             {1, 150, 20, 0, 7},    {2, 133, 70, 0, 33},   {1, 70, 133, 128, 48}, {1, 9, 517, 0, 300},
             {2, 1, 1100, 128, 70}, {1, 260, 260, 0, 128}, {1, 200, 391, 128, 9}, {1, 130, 130, 0, 2000}};
   }
-  // Q and K, one after the other, have more than 2^31 elements, in long sequences and in many heads.
+  // More than 2^31 elements in Q, in K, and in both: first in long sequences, then in many heads.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{3, 11200003, 3, 0, 2}, {3, 3, 11200003, 0, 11200000}, {(1 << 25) + 3, 1, 1, 0, 1}};
   }
@@ -70,7 +70,7 @@ class AttentionBf16Window : public Bf16AttentionProblem {
     return draw_lengths(draw, bytes, {0, 0, 0, d, window});
   }
 
-  // The window's pairs of a query and a key: min(window, p + 1) for each p.
+  // Counts the window's pairs of a query and a key: min(window, p + 1) for each p.
   double flops(const ladder::Size& size) const override {
     const auto up_to = [&](double keys) {
       const double short_rows = std::min(keys, static_cast<double>(size[4]));

@@ -4,7 +4,7 @@
 // Expect:   0.6 to 0.9 of attention_bf16 02's rate, if every earlier key counted. At 8192x8192x128 only 128 of 4096 do
 //           on average, so 5 to 9 TFLOP/s.
 // Measured: 0.03 of a copy at 8192x8192x128 (H200).
-// Next:     which tiles of keys can be left out?
+// Next:     which tiles of keys can be skipped?
 // needs: sm_80
 #include "attention_bf16_window.cuh"
 #include "attention_bf16_tile.cuh"
@@ -17,7 +17,7 @@ struct Stage {
   __nv_bfloat16 K[BN * D], V[BN * D];
 };
 
-// Scores of keys before `first` and after `last` become -inf, in the thread's second row 8 further on.
+// Sets scores to -inf before key `first` and after key `last`; both are 8 higher for the thread's second row.
 __device__ static void mask_outside(float (&s)[BN / 8][4], long long first, long long last) {
 #pragma unroll
   for (int i = 0; i < BN / 2; ++i) {
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kThreads)
   K += head * keys * D;
   V += head * keys * D;
 
-  // Starts copying the next tile of K and of V, from key0 on, in chunks of 8 elements; 0 past the end.
+  // Starts copying the next tiles of K and V, from key0 on, in chunks of 8 elements. Past the end they become 0.
   const auto copy = [&](int key0) {
     Stage<D>& to = stages[(key0 - begin) / BN % 2];
 #pragma unroll
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kThreads)
   };
   if (end > begin) copy(begin);
 
-  unsigned q[D / 16][4];  // the fragments of A, straight from memory
+  unsigned q[D / 16][4];  // the fragments of A, directly from global memory
 #pragma unroll
   for (int i = 0; i < D / 4; ++i) {
     const int r = row + i % 2 * 8;
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads)
   const int k_at = swizzled<D>(lane / 16 * 8 + lane % 8, lane / 8 % 2), v_at = swizzled<D>(lane % 16, lane / 16);
   Rows<D> rows;
   rows.max[0] = rows.max[1] = sinks[head] * 1.44269504f;    // log2(e)
-  rows.sum[0] = rows.sum[1] = lane % 4 == 0 ? 1.0f : 0.0f;  // its exp(0), once per row
+  rows.sum[0] = rows.sum[1] = lane % 4 == 0 ? 1.0f : 0.0f;  // the sink's exp(0), once per row
   for (int key0 = begin; key0 < end; key0 += BN) {
     cp_async_wait<0>();
     __syncthreads();  // this tile has arrived, and all threads have read the previous one
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kThreads)
         mma_m16n8k16_bf16(s[2 * j + 1], q[c], k[2], k[3]);
       }
     }
-    const long long last = row0 + row + ahead - key0;  // of this thread's first row, in the tile
+    const long long last = row0 + row + ahead - key0;  // of the thread's first row, relative to the tile
     mask_outside(s, last - window + 1, last);
     float rescale[2];
     scores_to_weights(rows, s, rescale);
@@ -132,7 +132,7 @@ static void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bf
   (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, sinks, O, heads, queries, keys, window);
 }
 
-// The sink is a term of the sum, and one merge more: exp, product, two additions.
+// The sink adds a term to the sum, and one merge: exp, product, two additions.
 static std::size_t roundings(std::size_t keys) { return tile_roundings(keys) + 7; }
 
 LADDER_STEP(AttentionBf16Window, launch, roundings);

@@ -1,10 +1,10 @@
 // Problem:  step 01 multiplies every tile of keys up to the diagonal, and masks all but the last few.
-// Idea:     the loop over keys starts at the first key of the block's first query. A tile is masked only where one of
-//           its keys is outside of one query's window: at both ends.
-// Expect:   10 to 18x step 01 at 8192x8192x128: three tiles of 64 keys per block, not 65 on average. A third
-//           to a half of a copy: DRAM's floor is 56 us there on an H200.
+// Idea:     the loop over keys starts at the first key of the block's first query. A tile is masked only if one of its
+//           keys is outside some query's window, which happens at both ends of the loop.
+// Expect:   10 to 18x step 01 at 8192x8192x128: three tiles of 64 keys per block, not 65 on average. A third to a half
+//           of a copy: DRAM traffic alone takes 56 us there on an H200.
 // Measured: 14.5x step 01, 0.41 of a copy at 8192x8192x128 (H200).
-// Next:     decoding sees one window per step: which part of the cache need a server keep?
+// Next:     a decoding step sees one window. Which part of the cache must a server keep?
 // needs: sm_80
 #include "attention_bf16_window.cuh"
 #include "attention_bf16_tile.cuh"
@@ -17,7 +17,7 @@ struct Stage {
   __nv_bfloat16 K[BN * D], V[BN * D];
 };
 
-// Scores of keys before `first` and after `last` become -inf, in the thread's second row 8 further on.
+// Sets scores to -inf before key `first` and after key `last`; both are 8 higher for the thread's second row.
 __device__ static void mask_outside(float (&s)[BN / 8][4], long long first, long long last) {
 #pragma unroll
   for (int i = 0; i < BN / 2; ++i) {
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads)
   const int tid = threadIdx.x, lane = tid % 32, row = tid / 32 * 16 + lane / 4;  // and row + 8
   const std::size_t head = blockIdx.x / tiles_m;
   const long long row0 = static_cast<long long>(blockIdx.x % tiles_m) * BM, ahead = keys - queries;
-  // The keys of the block's queries: from those of the first to those of the last.
+  // The block's keys: from the first key of its first query to the last key of its last query.
   const int begin = static_cast<int>(max(0LL, row0 + ahead - window + 1)),
             end = last_key(row0 + BM - 1, keys, ahead) + 1;
   Q += (head * queries + row0) * D;
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads)
   K += head * keys * D;
   V += head * keys * D;
 
-  // Starts copying the next tile of K and of V, from key0 on, in chunks of 8 elements; 0 past the end.
+  // Starts copying the next tiles of K and V, from key0 on, in chunks of 8 elements. Past the end they become 0.
   const auto copy = [&](int key0) {
     Stage<D>& to = stages[(key0 - begin) / BN % 2];
 #pragma unroll
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads)
   };
   if (end > begin) copy(begin);
 
-  unsigned q[D / 16][4];  // the fragments of A, straight from memory
+  unsigned q[D / 16][4];  // the fragments of A, directly from global memory
 #pragma unroll
   for (int i = 0; i < D / 4; ++i) {
     const int r = row + i % 2 * 8;
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreads)
   const int k_at = swizzled<D>(lane / 16 * 8 + lane % 8, lane / 8 % 2), v_at = swizzled<D>(lane % 16, lane / 16);
   Rows<D> rows;
   rows.max[0] = rows.max[1] = sinks[head] * 1.44269504f;    // log2(e)
-  rows.sum[0] = rows.sum[1] = lane % 4 == 0 ? 1.0f : 0.0f;  // its exp(0), once per row
+  rows.sum[0] = rows.sum[1] = lane % 4 == 0 ? 1.0f : 0.0f;  // the sink's exp(0), once per row
   for (int key0 = begin; key0 < end; key0 += BN) {
     cp_async_wait<0>();
     __syncthreads();  // this tile has arrived, and all threads have read the previous one
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kThreads)
         mma_m16n8k16_bf16(s[2 * j + 1], q[c], k[2], k[3]);
       }
     }
-    const long long last = row0 + row + ahead - key0;  // of this thread's first row, in the tile
+    const long long last = row0 + row + ahead - key0;  // of the thread's first row, relative to the tile
     const bool all_see = key0 + BN - 1 <= row0 + ahead && key0 > row0 + BM - 1 + ahead - window;
     if (!all_see) mask_outside(s, last - window + 1, last);
     float rescale[2];
@@ -135,7 +135,7 @@ static void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bf
   (d == 64 ? launch_d<64> : launch_d<128>)(Q, K, V, sinks, O, heads, queries, keys, window);
 }
 
-// The sink is a term of the sum, and one merge more: exp, product, two additions.
+// The sink adds a term to the sum, and one merge: exp, product, two additions.
 static std::size_t roundings(std::size_t keys) { return tile_roundings(keys) + 7; }
 
 LADDER_STEP(AttentionBf16Window, launch, roundings);

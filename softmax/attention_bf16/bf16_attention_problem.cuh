@@ -1,4 +1,4 @@
-// What attention_bf16 and attention_bf16_window share: the error bound.
+// Base of attention_bf16 and attention_bf16_window: the error bound.
 #pragma once
 #include "../attention_problem.cuh"
 #include "tensor_core_error.hpp"
@@ -7,18 +7,18 @@
 
 class Bf16AttentionProblem : public AttentionProblem {
  public:
-  // As AttentionProblem::any_roundings on a tensor core: 2.5 u per product, not u, and 2.5 u where a group is not full.
+  // AttentionProblem::any_roundings on a tensor core: 2.5 u per product, not u, and 2.5 u for a partly filled group.
   static std::size_t any_roundings(std::size_t keys) { return AttentionProblem::any_roundings(keys) + 5 * keys; }
 
   explicit Bf16AttentionProblem(Roundings roundings) : AttentionProblem(roundings) {}
 
-  // The error E of O before rounding, as in attention_problem.cuh, except for three things. A score is a tensor core's
-  // sum of d exact products, |error| <= (tensor_core_gamma(d) + 2 u) A_j with the rounded scale and its product. exp is
-  // off by 4 u at most, by ex2.approx too (2^-22: PTX ISA, 9.7.3.21), which makes a p_j below 2^-126 0. And each p_j is
-  // rounded to BF16, off by a factor between 1 - 2^-8 and 1 + 2^-8. With r as there, the second part is at most
-  // ((1 + 2^-8) (1 + gamma_r) - 1) (M + |O|), O and M = sum p_j |V_j| / sum p_j with the p_j as computed: M is at
-  // most sum p_j exp(D_j) |V_j| / sum p_j exp(-D_j). The result is one of the BF16 numbers from BF16(O - E) to
-  // BF16(O + E), because rounding keeps the order of numbers.
+  // The error E of O before rounding is that of attention_problem.cuh, with three differences. A score is a tensor
+  // core's sum of d exact products: |error| <= (tensor_core_gamma(d) + 2 u) A_j, including the rounded scale and its
+  // product. exp is off by at most 4 u, also with ex2.approx (2^-22: PTX ISA, 9.7.3.21), which returns 0 for a p_j
+  // below 2^-126. Each p_j is rounded to BF16, off by a factor between 1 - 2^-8 and 1 + 2^-8. With the same r, the
+  // second part is at most ((1 + 2^-8) (1 + gamma_r) - 1) (M + |O|), O and M = sum p_j |V_j| / sum p_j with the
+  // computed p_j. M is at most sum p_j exp(D_j) |V_j| / sum p_j exp(-D_j). Rounding is monotonic, so the result is one
+  // of the BF16 numbers from BF16(O - E) to BF16(O + E).
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const double gamma = AttentionProblem::tolerance(size), relative = (1 + 1.0 / 256) * (1 + gamma) - 1;
@@ -37,12 +37,12 @@ class Bf16AttentionProblem : public AttentionProblem {
   }
   double tolerance(const ladder::Size&) const override { return 1; }
 
-  // Of "last key": up to 250 keys of all heads its scores are 128 apart in BF16, too, and below 2^16 times log2(e): so
-  // rounded, the maximum's own p_j is 2^(2^-9) at most, and O is still rounded to what it would be.
+  // "last key": up to 250 keys over all heads, scores are 128 apart in BF16 too, and below 2^16 times log2(e). With
+  // that rounding the maximum's own p_j is 2^(2^-9) at most, and O still rounds to the exact result.
   bool exact(const ladder::Size& size) const override { return size[0] * size[2] * width(size) <= 64 * 250; }
 
  protected:
-  // What a row of O, counted over all heads, attends to.
+  // Returns the keys that a row of O, counted over all heads, attends to.
   virtual Attended attended(const ladder::Arrays&, const ladder::Size& size, std::size_t row) const {
     return AttentionProblem::attended(size, row % size[1]);
   }

@@ -1,16 +1,17 @@
-// Tiles of Q, K and V in shared memory, as TMA writes them, and both GEMMs by wgmma, for attention_bf16 03.
+// Tiles of Q, K and V in shared memory, as TMA writes them, and the two GEMMs by wgmma, for attention_bf16 03.
 #pragma once
 #include "attention_bf16_tile.cuh"
 #include "hopper.cuh"
 #include "tensor_map.cuh"
 
-// kRows rows as TMA writes them: boxes of 64 columns, rows of 128 bytes, swizzled.
+// A tile of kRows rows as TMA writes it: boxes of 64 columns, whose rows of 128 bytes are swizzled.
 template <int kRows, int D>
 using Boxes = __nv_bfloat16[D / 64][kRows][64];
 constexpr unsigned kGroupOfRows = 8 * 128;  // bytes; the swizzle repeats after 8 rows
 
-// The tensor map of all heads' matrices, rows x d each, 16-byte aligned, not empty, loaded in boxes of box_rows rows.
-// Three dimensions: rows past a head's end are zero-filled. The next head's rows could hold NaN, and 0 * NaN is NaN.
+// Returns a tensor map of the heads' rows x d matrices, loaded in boxes of box_rows rows. `data` must be 16-byte
+// aligned and not empty. The map has three dimensions, so that TMA zero-fills rows past a head's end: the next head's
+// rows could hold NaN, and 0 * NaN is NaN.
 inline CUtensorMap map_of_heads(const __nv_bfloat16* data, std::size_t heads, std::size_t rows, std::size_t d,
                                 unsigned box_rows) {
   const cuuint64_t lengths[] = {d, rows, heads}, strides[] = {d * sizeof *data, rows * d * sizeof *data};
@@ -26,7 +27,7 @@ inline CUtensorMap map_of_heads(const __nv_bfloat16* data, std::size_t heads, st
   return map;
 }
 
-// Issues TMA loads of the rows of `head` from `row` on; `full` gets one arrival and their bytes.
+// Issues TMA loads of the rows of `head` from `row` on. One thread must call it; `full` gets its arrival and the bytes.
 template <int kBoxes, int kRows>
 __device__ inline void load_boxes(__nv_bfloat16 (&to)[kBoxes][kRows][64], const CUtensorMap& map, unsigned row,
                                   unsigned head, Barrier* full) {
@@ -40,7 +41,7 @@ __device__ inline void load_boxes(__nv_bfloat16 (&to)[kBoxes][kRows][64], const 
   }
 }
 
-// s = Q K^T for 64 queries and the tile's 128 keys, as one wgmma group.
+// Starts s = Q K^T for 64 queries and the tile's 128 keys, as one wgmma group.
 template <int D>
 __device__ inline void multiply_scores(float (&s)[16][4], const Boxes<64, D>& Q, const Boxes<128, D>& K) {
   wgmma_fence();
@@ -52,7 +53,7 @@ __device__ inline void multiply_scores(float (&s)[16][4], const Boxes<64, D>& Q,
   wgmma_commit();
 }
 
-// o += P V, as one wgmma group.
+// Starts o += P V, as one wgmma group.
 template <int D>
 __device__ inline void multiply_values(float (&o)[D / 8][4], const unsigned (&p)[8][4], const Boxes<128, D>& V) {
   wgmma_fence();

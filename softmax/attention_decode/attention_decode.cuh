@@ -1,6 +1,6 @@
 // Attention of one query token per sequence, over a KV cache.
 // Query head h of a sequence attends to all keys of KV head h / groups (grouped-query attention), as decode_problem.cuh
-// defines it. K and V are BF16, sums are FP32, and so is out. Lengths differ; a sequence without keys gives 0.
+// defines it. K and V are BF16; sums and out are FP32. Lengths differ; a sequence without keys gives 0.
 // practice: medium, next attention_decode_paged
 #pragma once
 #include "decode_problem.cuh"
@@ -8,9 +8,9 @@
 class AttentionDecode : public DecodeProblem {
  public:
   // q and out are sequences x (kv_heads * groups) x 128, K and V sequences x keys x kv_heads x 128, row-major without
-  // gaps. A sequence has lengths[s] keys, from 0 to `keys`; what follows them in K and V may be anything. Up to the
-  // length, scores and V are finite or NaN. Nothing overlaps, pointers need be aligned to an element only; any dimension
-  // may be 0.
+  // gaps. Sequence s has lengths[s] keys, from 0 to `keys`. K and V may hold anything after them. Up to the length,
+  // scores and V are finite or NaN. Arrays do not overlap and need only be aligned to an element. Any dimension may be
+  // 0.
   using Launch = void (*)(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
                           float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
                           std::size_t keys);

@@ -10,9 +10,9 @@
 #include "../attention_float4.cuh"  // kScoreScale
 #include "../online_softmax.cuh"    // group_sum
 
-constexpr int kD = 128, kWarps = 4, kColumns = kD / 32;  // of a lane: every 32nd
+constexpr int kD = 128, kWarps = 4, kColumns = kD / 32;  // columns per lane, 32 apart
 
-// kGroup: query heads of a warp, at most.
+// kGroup: the most query heads of a warp.
 template <int kGroup>
 __global__ void decode_grouped(const __nv_bfloat16* __restrict__ q, const __nv_bfloat16* __restrict__ K,
                                const __nv_bfloat16* __restrict__ V, const int* __restrict__ lengths,

@@ -1,8 +1,8 @@
 // Problem:  in step 02 a warp asks for 512 bytes, 2 per lane and load, and waits: a key per round trip to DRAM.
-// Idea:     loads of 16 bytes, several in flight. 16 lanes hold a row of K, so a warp takes two keys per load; four such
+// Idea:     16-byte loads, several in flight. 16 lanes hold a row of K, so a warp takes two keys per load. Four such
 //           loads of K and four of V are issued before the first is used. The maximum changes once for four keys.
 // Expect:   3 to 6x step 02 at 64x8x4x4096: 4 KB in flight per warp. 512 warps hold 16 KB per SM of 132; Little's law
-//           asks for some 33 (900 ns at 4.8 TB/s), so about half of a read.
+//           needs about 33 (900 ns at 4.8 TB/s), so about half of a read.
 // Measured: 4.71x step 02, 0.43 of a read at 64x8x4x4096 (H200).
 // Next:     a single sequence with 8 KV heads is 8 warps. How does it fill 132 SMs?
 #include "attention_decode.cuh"
@@ -12,10 +12,10 @@
 #include "../split_keys.cuh"        // inverse, store4
 
 constexpr int kD = 128, kWarps = 4;
-constexpr int kLanes = kD / 8, kKeys = 32 / kLanes;  // lanes of a key, keys of a load
+constexpr int kLanes = kD / 8, kKeys = 32 / kLanes;  // lanes per key, keys per load
 constexpr int kLoads = 4;
 
-// kGroup: query heads of a warp, at most.
+// kGroup: the most query heads of a warp.
 template <int kGroup, bool kAligned>
 __global__ void __launch_bounds__(32 * kWarps)
     decode_wide(const __nv_bfloat16* __restrict__ q, const __nv_bfloat16* __restrict__ K,

@@ -18,10 +18,10 @@ constexpr std::size_t kShortestSplit = 32;           // keys
 // One warp per sequence, KV head, tile of up to eight query heads and split. g = lane / 4, t = lane % 4, in tiles of 16
 // keys. A lane loads 16 contiguous bytes at a time; permuted indices make them fragments, as in attention_bf16 04:
 //   S = Q K^T: a lane has columns 32c + 8t to 32c + 8t + 7 of head g and of keys g and g + 8. Rows g and g + 8 of A are
-//     the first and the second four of head g's: mma.sync with the same four of a key gives one half of a score in the
-//     upper rows, another one the other half in the lower. A lane gets head g, keys 2t, 2t + 1, 2t + 8 and 2t + 9.
-//   O^T = V^T P^T: those are the B operand. A lane loads columns 64b + 8g to 64b + 8g + 7 of the same keys; rows g and
-//     g + 8 of tile x are two of them. So it ends with these 16 columns, of heads 2t and 2t + 1.
+//     the first and the second four of head g's. mma.sync with the first four of a key gives half of a score in the
+//     upper rows, with the second four the other half in the lower. A lane gets head g, keys 2t + {0, 1, 8, 9}.
+//   O^T = V^T P^T: P is the B operand. A lane loads columns 64b + 8g to 64b + 8g + 7 of the same keys; rows g and
+//     g + 8 of tile x are two of them. So a lane ends with these 16 columns of heads 2t and 2t + 1.
 template <bool kAligned>
 __global__ void __launch_bounds__(kSplitThreads, 3)
     decode_mma(const __nv_bfloat16* __restrict__ q, const __nv_bfloat16* __restrict__ K,
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kSplitThreads, 3)
   K += (sequence * keys + begin) * stride + kv_head * kD + 8 * t;
   V += (sequence * keys + begin) * stride + kv_head * kD + 8 * g;
 
-  // Past the split's end its last key is loaded again: those scores are masked, and 0 times finite values is 0.
+  // Past the split's end its last key is loaded again. Those scores are masked, and 0 times a finite value is 0.
   uint4 k[2][kD / 32], v[4][kD / 64];
   const auto load_k = [&](int key0) {
 #pragma unroll
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kSplitThreads, 3)
   float o[kD / 16][4] = {}, max = -INFINITY, sum = 0.0f;
   for (int key0 = 0; key0 < count; key0 += kTileKeys) {
     const bool more = count - key0 > kTileKeys;
-    float upper[2][4] = {}, lower[2][4] = {};  // of these rows 0 to 7 and rows 8 to 15 count
+    float upper[2][4] = {}, lower[2][4] = {};  // rows 0 to 7 and rows 8 to 15 of these are used
 #pragma unroll
     for (int c = 0; c < kD / 32; ++c) {
 #pragma unroll

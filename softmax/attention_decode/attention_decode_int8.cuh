@@ -1,6 +1,6 @@
 // Decode attention over an int8 KV cache.
-// As attention_decode, but a row of K or V is 128 int8 numbers with one FP16 scale, and stands for scale * number.
-// There is no zero point; -128 is a number like any other, and scales may have any sign.
+// Like attention_decode, but a row of K or V is 128 int8 numbers with one FP16 scale, and represents scale * number.
+// There is no zero point, -128 is allowed, and scales may have any sign.
 // practice: medium, next add
 #pragma once
 #include "decode_problem.cuh"
@@ -10,10 +10,10 @@
 class AttentionDecodeInt8 : public DecodeProblem {
  public:
   // q and out are sequences x (kv_heads * groups) x 128, K and V sequences x keys x kv_heads x 128, their scales
-  // sequences x kv_heads x keys, row-major without gaps: neighbouring keys have neighbouring scales. A sequence has
-  // lengths[s] keys, from 0 to `keys`; what follows them may be anything, in the scales NaN, too. Up to the length,
-  // scores and scale * V are finite or NaN. Nothing overlaps, pointers need be aligned to an element only; any
-  // dimension may be 0.
+  // sequences x kv_heads x keys, row-major without gaps: neighbouring keys have neighbouring scales. Sequence s has
+  // lengths[s] keys, from 0 to `keys`. The arrays may hold anything after them, scales also NaN. Up to the length,
+  // scores and scale * V are finite or NaN. Arrays do not overlap and need only be aligned to an element. Any dimension
+  // may be 0.
   using Launch = void (*)(const __nv_bfloat16* q, const std::int8_t* K, const std::int8_t* V, const int* lengths,
                           const __half* k_scales, const __half* v_scales, float* out, std::size_t sequences,
                           std::size_t kv_heads, std::size_t groups, std::size_t keys);
@@ -56,11 +56,11 @@ class AttentionDecodeInt8 : public DecodeProblem {
   }
 
  private:
-  static constexpr std::size_t kScales = 4;  // those of K; those of V follow
+  static constexpr std::size_t kScales = 4;  // index of k_scales; v_scales follow
 
-  // int8 times FP16 has 19 bits: the reference is of exactly these numbers, and no error of quantization is in the
-  // bound. A kernel may multiply the scale in where it likes, to the number (exact), to a sum of q K or to p: one
-  // rounding more. What p times a scale loses by underflow meets a byte of V, up to 128, at each key.
+  // int8 times FP16 has 19 bits, so the reference uses exactly these numbers, and the bound has no quantization error.
+  // A kernel may apply the scale to the number (exact), to a sum of q K or to p: one more rounding. What p times a
+  // scale loses by underflow is multiplied by a byte of V, up to 128, at each key.
   Errors errors(std::size_t keys) const override {
     Errors all = DecodeProblem::errors(keys);
     all.score += 1;
@@ -84,25 +84,25 @@ class AttentionDecodeInt8 : public DecodeProblem {
   static double any_byte(std::uint64_t seed, std::size_t buffer, std::size_t i) {
     return static_cast<double>(ladder::hash(seed, buffer, i) >> 56) - 128;
   }
-  // Scores of some +-3, as those of a trained model.
+  // Scores of about +-3, as in a trained model.
   static double random(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     if (buffer == 0) return 8 * uniform(seed, buffer, i);
     return buffer < kScales ? any_byte(seed, buffer, i) : (uniform(seed, buffer, i) + 2) / 256;
   }
-  // The last key's scores are 181 above the one before, and so on for 250 keys: it takes all, to the bit.
+  // Each score is 181 above the previous one, for the last 250 keys, so out is exactly V of the last key.
   static double last_key(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t left) {
     if (buffer == 2) return ladder::patterns::integers(seed, buffer, i, left);
     if (buffer == kScales + 1) return left % 2 == 0 ? 0.5 : -2;
     return buffer == 0 ? 16 : buffer == 1 ? -1 : static_cast<double>(std::min<std::size_t>(left, 250));
   }
-  // All scores some -140: what counts as 0 by mistake takes all.
+  // All scores are about -140: a score of 0 that is counted by mistake outweighs them.
   static double far_below(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t left) {
     if (buffer == 0) return 12 + uniform(seed, buffer, i);
     return buffer == 1         ? std::floor(-96 + 12 * uniform(seed, buffer, i))
            : buffer == kScales ? 1.0 / 96
                                : random(seed, buffer, i, left);
   }
-  // One key of two some +1400, the others some -1400.
+  // Half of the scores are about +1400, the others about -1400.
   static double large(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t left) {
     if (buffer == 0) return 125 + uniform(seed, buffer, i) / 8;
     if (buffer == 1) return std::floor(100 + 2 * uniform(seed, buffer, i));

@@ -12,7 +12,7 @@
 #include "../split_keys.cuh"
 
 constexpr int kD = 128;
-constexpr int kLanes = kD / 8, kKeys = 32 / kLanes;  // lanes of a key, keys of a load
+constexpr int kLanes = kD / 8, kKeys = 32 / kLanes;  // lanes per key, keys per load
 constexpr int kLoads = 4;
 constexpr std::size_t kShortestSplit = 32;  // keys
 
@@ -23,7 +23,7 @@ __device__ static void dequantize(float (&x)[8], float scale, uint2 v) {
   for (float& element : x) element *= scale;
 }
 
-// kGroup: query heads of a warp, at most.
+// kGroup: the most query heads of a warp.
 template <int kGroup, bool kAligned>
 __global__ void __launch_bounds__(kSplitThreads)
     decode_int8(const __nv_bfloat16* __restrict__ q, const std::int8_t* __restrict__ K,

@@ -12,11 +12,11 @@
 #include "../split_keys.cuh"
 
 constexpr int kD = 128;
-constexpr int kLanes = kD / 8, kKeys = 32 / kLanes;  // lanes of a key, keys of a load
+constexpr int kLanes = kD / 8, kKeys = 32 / kLanes;  // lanes per key, keys per load
 constexpr int kLoads = 4;
 constexpr std::size_t kShortestSplit = 32;  // keys
 
-// kGroup: query heads of a warp, at most.
+// kGroup: the most query heads of a warp.
 template <int kGroup, bool kAligned>
 __global__ void __launch_bounds__(kSplitThreads)
     decode_int8_outside(const __nv_bfloat16* __restrict__ q, const std::int8_t* __restrict__ K,
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kSplitThreads)
       for (int i = 0; i < kLoads; ++i) {
         const float p = exp2f(s[g][i] - shift);
         sum[g] += p;
-        s[g][i] = p * v_scale[i];  // V's weight; the sum is of p alone
+        s[g][i] = p * v_scale[i];  // V's weight; sum adds p alone
       }
     }
 #pragma unroll

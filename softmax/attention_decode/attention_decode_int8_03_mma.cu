@@ -16,7 +16,7 @@
 constexpr int kD = 128, kHeads = 8, kTileKeys = 16;  // of a warp
 constexpr std::size_t kShortestSplit = 32;           // keys
 
-// Sixteen bytes; !kAligned: at any address.
+// Loads sixteen bytes. !kAligned: p may have any alignment.
 template <bool kAligned>
 __device__ static uint4 load16(const std::int8_t* p) {
   if constexpr (kAligned) return *reinterpret_cast<const uint4*>(p);
@@ -24,8 +24,8 @@ __device__ static uint4 load16(const std::int8_t* p) {
   return {first.x, first.y, second.x, second.y};
 }
 
-// Bytes `first` and first + 2 of a word as BF16, exactly and without conversions: behind the upper byte of 128, the low
-// seven bits make 128 to 255, and the sign bit makes 128 or 256. The byte is their difference.
+// Converts bytes `first` and first + 2 of a word to BF16 exactly, without I2F. After the upper byte of 128, the low
+// seven bits give 128 to 255, and the sign bit alone gives 128 or 256. The byte is their difference.
 __device__ static unsigned to_bf16(unsigned word, int first) {
   const unsigned both = __byte_perm(word, 0x43434343u, first == 0 ? 0x4240 : 0x4341);
   const unsigned low_bits = both & 0xff7fff7fu, sign = both & 0xff80ff80u;
@@ -38,7 +38,7 @@ __device__ static unsigned to_bf16(unsigned word, int first) {
 // g = lane / 4, t = lane % 4, in tiles of 16 keys. Sixteen bytes are twice as many columns as there, so
 //   S = Q K^T: a lane has columns 64c + 16t to 64c + 16t + 15 of keys g and g + 8, and of head g;
 //   O^T = V^T P^T: a lane has columns 16g to 16g + 15 of keys 2t, 2t + 1, 2t + 8 and 2t + 9.
-// A word's bytes 0 and 2 are one operand, bytes 1 and 3 the next; q's columns are put in that order, too.
+// A word's bytes 0 and 2 are one operand, bytes 1 and 3 the next; q's columns are permuted the same way.
 template <bool kAligned>
 __global__ void __launch_bounds__(kSplitThreads, 4)
     decode_int8_mma(const __nv_bfloat16* __restrict__ q, const std::int8_t* __restrict__ K,
@@ -57,9 +57,9 @@ __global__ void __launch_bounds__(kSplitThreads, 4)
   const __half* scales = (lane < 16 ? k_scales : v_scales) + (sequence * kv_heads + kv_head) * keys + begin;
   const float factor = lane < 16 ? kScoreScale<kD> : 1.0f;
 
-  // Past the split's end its last key is loaded again: those scores are masked, and 0 times finite values is 0.
+  // Past the split's end its last key is loaded again. Those scores are masked, and 0 times a finite value is 0.
   uint4 k[2][kD / 64], v[4];
-  __half loaded_scale{};  // of K's key lane in lanes 0 to 15, of V's key lane - 16 in the others
+  __half loaded_scale{};  // lanes 0 to 15: of K, key `lane`; the others: of V, key lane - 16
   const auto load_k = [&](int key0) {
     loaded_scale = scales[min(key0 + lane % 16, count - 1)];
 #pragma unroll
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kSplitThreads, 4)
     float s[2][2];
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      float upper[4] = {}, lower[4] = {};  // of these rows 0 to 7 and rows 8 to 15 count
+      float upper[4] = {}, lower[4] = {};  // rows 0 to 7 and rows 8 to 15 of these are used
 #pragma unroll
       for (int c = 0; c < kD / 32; ++c) {
         const uint4& x = k[j][c / 2];
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(kSplitThreads, 4)
       for (int x = 0; x < 2; ++x) {
         const float weight = exp2f(s[j][x] - shift);
         sum += weight;
-        s[j][x] = weight * __shfl_sync(0xffffffff, scale, 16 + 8 * j + 2 * t + x);  // V's; the sum is of p alone
+        s[j][x] = weight * __shfl_sync(0xffffffff, scale, 16 + 8 * j + 2 * t + x);  // V's weight; sum adds p alone
       }
       split(p[j], s[j][0], s[j][1]);
     }

@@ -1,6 +1,6 @@
 // Decode attention over a paged KV cache.
-// As attention_decode, but K and V lie in pages of page_size tokens, which belong to any sequence. Key j of sequence s
-// is token j % page_size of page table[s][j / page_size].
+// Like attention_decode, but K and V are stored in pages of page_size tokens, and any sequence may own a page. Key j of
+// sequence s is token j % page_size of page table[s][j / page_size].
 // practice: medium, next attention_decode_int8
 #pragma once
 #include "decode_problem.cuh"
@@ -8,9 +8,9 @@
 class AttentionDecodePaged : public DecodeProblem {
  public:
   // q and out are sequences x (kv_heads * groups) x 128, K and V pages x page_size x kv_heads x 128, row-major without
-  // gaps. page_size is a power of 2 from 16 to 256. A row of the table has `width` pages; those behind a sequence's
-  // last key are no pages, such as -1, and what follows that key in its page may be anything. Sequences may share pages.
-  // Nothing overlaps, pointers need be aligned to an element only; any dimension but page_size may be 0.
+  // gaps. page_size is a power of 2 from 16 to 256. A row of the table has `width` pages. Those after a sequence's last
+  // key are invalid, such as -1; the rest of that key's page may hold anything. Sequences may share pages. Arrays do
+  // not overlap and need only be aligned to an element. Any dimension except page_size may be 0.
   using Launch = void (*)(const __nv_bfloat16* q, const __nv_bfloat16* K, const __nv_bfloat16* V, const int* lengths,
                           const int* table, float* out, std::size_t sequences, std::size_t kv_heads, std::size_t groups,
                           std::size_t width, std::size_t page_size);
@@ -18,7 +18,7 @@ class AttentionDecodePaged : public DecodeProblem {
   explicit AttentionDecodePaged(Launch launch) : launch_(launch) {}
 
   const char* kernel() const override { return "attention_decode_paged"; }
-  // page = 0 stands for 16.
+  // page = 0 means 16.
   std::vector<ladder::Dim> dims() const override {
     std::vector<ladder::Dim> all = DecodeProblem::dims();
     all.push_back({"page", 0, 0, 256});
@@ -47,7 +47,7 @@ class AttentionDecodePaged : public DecodeProblem {
     return static_cast<double>(size[0] * width(size) - 1 - (page * size[0] + sequence));
   }
 
-  // As attention_decode's; around a page, and pages of every size.
+  // Like attention_decode's sizes, with lengths around a page and pages of every size.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 2, 4, 5, 0, 0},    {3, 0, 4, 5, 0, 0},     {3, 2, 0, 5, 0, 0},    {3, 2, 4, 0, 0, 0},
             {1, 1, 1, 1, 0, 0},    {2, 1, 1, 2, 1, 0},     {3, 2, 4, 15, 0, 0},   {2, 3, 2, 16, 0, 0},
@@ -55,7 +55,7 @@ class AttentionDecodePaged : public DecodeProblem {
             {1, 2, 7, 63, 0, 64},  {2, 1, 5, 65, 0, 64},   {1, 1, 12, 129, 0, 0}, {1, 1, 17, 100, 0, 128},
             {4, 2, 3, 131, 1, 64}, {1, 3, 4, 300, 0, 256}, {3, 1, 2, 1100, 1, 0}, {1, 1, 1, 2105, 0, 128}};
   }
-  // K alone has more than 2^31 elements, in a long sequence and in many; then q and out have, too.
+  // More than 2^31 elements in K alone, in one long sequence; then in K, V, q and out, in many sequences.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{1, 8, 4, (1 << 21) + 35, 0, 0}, {(1 << 17) + 3, 8, 16, 5, 1, 0}};
   }
@@ -74,7 +74,7 @@ class AttentionDecodePaged : public DecodeProblem {
   static std::size_t page_size(const ladder::Size& size) { return size[5] == 0 ? 16 : size[5]; }
   static std::size_t width(const ladder::Size& size) { return ceil_div(size[3], page_size(size)); }
 
-  // Pages are taken from the end, in turn by all sequences, as they grow in step.
+  // Sequences take pages in turn, from the last page down, as if they grew in step.
   Token token_of(const ladder::Size& size, std::size_t slot) const override {
     const std::size_t taken = size[0] * width(size) - 1 - slot / page_size(size);
     return {taken % size[0], taken / size[0] * page_size(size) + slot % page_size(size)};

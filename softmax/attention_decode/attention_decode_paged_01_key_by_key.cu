@@ -4,7 +4,7 @@
 // Expect:   0.6 to 0.9 of attention_decode 04. A page is longer than a sector, so DRAM moves the same bytes; but every
 //           key's load waits for a load of the table, and divides by a number that the compiler doesn't know.
 // Measured: 0.42 of a read at 64x4096 (H200).
-// Next:     a warp's eight keys lie in one page. How often must it look?
+// Next:     a warp's eight keys lie in one page. How often must it read the table?
 #include "attention_decode_paged.cuh"
 #include "query_groups.cuh"
 #include "eight_columns.cuh"
@@ -12,11 +12,11 @@
 #include "../split_keys.cuh"
 
 constexpr int kD = 128;
-constexpr int kLanes = kD / 8, kKeys = 32 / kLanes;  // lanes of a key, keys of a load
+constexpr int kLanes = kD / 8, kKeys = 32 / kLanes;  // lanes per key, keys per load
 constexpr int kLoads = 4;
 constexpr std::size_t kShortestSplit = 32;  // keys
 
-// kGroup: query heads of a warp, at most.
+// kGroup: the most query heads of a warp.
 template <int kGroup, bool kAligned>
 __global__ void __launch_bounds__(kSplitThreads)
     decode_pages(const __nv_bfloat16* __restrict__ q, const __nv_bfloat16* __restrict__ K,

@@ -1,6 +1,6 @@
-// Problem:  step 01 looks into the table for every key, and only then can it load the key: two round trips in a row.
-// Idea:     one look per round of eight keys, which lie in one page since splits begin at multiples of 16. It is
-//           made a round ahead, so the page's number is there when its keys are loaded. A shift replaces the division.
+// Problem:  step 01 reads the table for every key, and only then can it load the key: two round trips in a row.
+// Idea:     one table read per round of eight keys, which lie in one page since splits begin at multiples of 16. It is
+//           issued a round ahead, so the page number is there when the keys are loaded. A shift replaces the division.
 // Expect:   0.95 to 1.0 of attention_decode 04: 4 bytes of the table for 4096 of K and V, and nothing waits for them.
 // Measured: 1.59x step 01, 0.66 of a read at 64x4096 (H200).
 // Next:     two sequences share a prompt's pages. Who reads them once?
@@ -11,12 +11,12 @@
 #include "../split_keys.cuh"
 
 constexpr int kD = 128;
-constexpr int kLanes = kD / 8, kKeys = 32 / kLanes;  // lanes of a key, keys of a load
+constexpr int kLanes = kD / 8, kKeys = 32 / kLanes;  // lanes per key, keys per load
 constexpr int kLoads = 4;
 constexpr std::size_t kShortestSplit = 32;  // keys
 constexpr int kSmallestPage = 16;           // a multiple of a round's kLoads * kKeys
 
-// kGroup: query heads of a warp, at most.
+// kGroup: the most query heads of a warp.
 template <int kGroup, bool kAligned>
 __global__ void __launch_bounds__(kSplitThreads)
     decode_pages_ahead(const __nv_bfloat16* __restrict__ q, const __nv_bfloat16* __restrict__ K,

@@ -1,7 +1,7 @@
-// What the kernels attention_decode* share: sizes, data, the right answer and its error bound.
-// One query token per sequence. Its query head h attends to all keys of KV head h / groups of its own sequence:
+// Base of the attention_decode kernels: sizes, data, the reference and its error bound.
+// One query token per sequence. Query head h attends to all keys of KV head h / groups of its own sequence:
 //   s_j = sum_c q_c K_jc / sqrt(128),   out_c = sum_j exp(s_j - m) V_jc / sum_j exp(s_j - m),   m = max_j s_j.
-// A sequence without keys gives 0. What lies in the cache beyond a sequence's length may be anything, NaN too.
+// A sequence without keys gives 0. The cache beyond a sequence's length may hold anything, including NaN.
 #pragma once
 #include "../attention_problem.cuh"
 
@@ -9,11 +9,11 @@
 
 class DecodeProblem : public ladder::Problem {
  public:
-  // on_tensor_cores: the step's sums of products are those of tensor cores.
+  // on_tensor_cores: the step sums products on tensor cores.
   explicit DecodeProblem(bool on_tensor_cores = false) : on_tensor_cores_(on_tensor_cores) {}
 
   const char* family() const override { return "softmax"; }
-  // keys: of the longest sequence. mixed = 1: lengths differ, from 0 up, where else all are equal.
+  // keys: length of the longest sequence. mixed = 1: lengths differ, from 0 up; otherwise all are equal.
   std::vector<ladder::Dim> dims() const override {
     return {{"sequences", 64, 3, 1 << 20},
             {"kv_heads", 8, 2, 1 << 20},
@@ -25,12 +25,12 @@ class DecodeProblem : public ladder::Problem {
     return is_sampled_row(size[0] * size[1] * size[2], size[3], 2 * kWidth, element / kWidth);
   }
 
-  // As AttentionProblem has it, for FP32 arithmetic: products of BF16 are exact, which the bound does not use. Its two
-  // parts: gamma_r (sum p |V| / sum p + |out|), r a bound for the roundings in any order and with splits of the keys,
-  // and what errors of the scores do. r follows from the sequence's own length.
+  // The bound of AttentionProblem for FP32 arithmetic; it does not use that products of BF16 are exact. Its two parts
+  // are gamma_r (sum p |V| / sum p + |out|), where r bounds the roundings for any order and any splits, and the effect
+  // of the scores' errors. r follows from the sequence's own length.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
-    std::vector<float> keys, values, query(kWidth);  // keys and values of the KV head of the row before
+    std::vector<float> keys, values, query(kWidth);  // of the previous row's KV head
     std::size_t held = std::numeric_limits<std::size_t>::max();
     for (std::size_t begin = range.begin; begin < range.end;) {
       const std::size_t row = begin / kWidth, kv_head = row / size[2], end = std::min(range.end, (row + 1) * kWidth);
@@ -59,7 +59,7 @@ class DecodeProblem : public ladder::Problem {
             {"NaN in last keys", false, nan_in<1>},
             {"NaN in last values", false, nan_in<2>}};
   }
-  // A pattern's n is, for K and V, how many keys of the sequence follow this one.
+  // For K and V a pattern's n is the number of keys that follow this one in its sequence.
   double element(const ladder::Size& size, const ladder::Pattern& pattern, std::uint64_t seed, std::size_t buffer,
                  std::size_t i, std::size_t n) const override {
     if (buffer == kLengths) return static_cast<double>(length_of(size, i));
@@ -73,15 +73,15 @@ class DecodeProblem : public ladder::Problem {
   double flops(const ladder::Size& size) const override {
     return 4.0 * kWidth * all_keys(size) * static_cast<double>(size[1]) * static_cast<double>(size[2]);
   }
-  // K and V once, whatever the number of query heads; q in, out as FP32, a length per sequence.
+  // Counts K and V once, whatever the number of query heads; q, out as FP32, and a length per sequence.
   double bytes(const ladder::Size& size) const override {
     const double kv = static_cast<double>(size[1]), sequences = static_cast<double>(size[0]);
     return bytes_of_key() * kv * all_keys(size) + sequences * (6.0 * kWidth * kv * static_cast<double>(size[2]) + 4);
   }
   ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
 
-  // Without pages. Empty; one key, one head; around the keys that a warp has in flight; groups that are no power of 2
-  // and more than 8; keys for several splits.
+  // Sizes without pages: empty; one key, one head; around the keys that a warp has in flight; groups that are not a
+  // power of 2, or above 8; keys for several splits.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 2, 4, 5, 0},    {3, 0, 4, 5, 0},   {3, 2, 0, 5, 0},    {3, 2, 4, 0, 0},   {1, 1, 1, 1, 0},
             {2, 1, 1, 2, 1},    {3, 2, 4, 3, 0},   {2, 3, 2, 7, 0},    {3, 1, 8, 8, 1},   {2, 2, 3, 9, 0},
@@ -89,7 +89,7 @@ class DecodeProblem : public ladder::Problem {
             {1, 1, 12, 64, 0},  {6, 1, 2, 65, 1},  {1, 1, 17, 100, 0}, {4, 2, 3, 131, 1}, {1, 3, 4, 300, 0},
             {3, 1, 2, 1100, 1}, {1, 1, 1, 2105, 0}};
   }
-  // K alone has more than 2^31 elements, in a long sequence and in many; then q and out have, too.
+  // More than 2^31 elements in K alone, in one long sequence; then in K, V, q and out, in many sequences.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{1, 8, 4, (1 << 21) + 35, 0}, {(1 << 19) + 3, 8, 4, 5, 1}};
   }
@@ -107,43 +107,43 @@ class DecodeProblem : public ladder::Problem {
   struct Token {
     std::size_t sequence, key;
   };
-  // In unit roundoffs: a score's, relative to sum |q K| / sqrt(128), and those that a term of sum p V or sum p meets.
-  // And what may be lost of a p by underflow.
+  // In unit roundoffs: the error of a score, relative to sum |q K| / sqrt(128), and of a term of sum p V or sum p.
+  // underflow: what a p may lose by underflow.
   struct Errors {
     double score;
     std::size_t term;
     double underflow;
   };
-  // On tensor cores a score is off by tensor_core_gamma(128), its scale and product, and a sum of two parts. p is a sum
-  // of three BF16 numbers, which loses what is below 2^-133; each of their products with V costs 2.5 u, 2.5 u where a
-  // group is not full.
+  // On tensor cores a score is off by tensor_core_gamma(128), its scale and product, and a sum of two parts. p is split
+  // into three BF16 numbers, which lose bits below 2^-133. Each of their products with V costs 2.5 u, plus 2.5 u for a
+  // partly filled group.
   virtual Errors errors(std::size_t keys) const {
     const std::size_t roundings = AttentionProblem::any_roundings(keys);
     if (!on_tensor_cores_) return {kWidth + 4, roundings, std::numeric_limits<float>::denorm_min()};
     return {2.5 * kWidth + 9, roundings + 8 * (keys + 1), std::numeric_limits<float>::min()};
   }
-  virtual double bytes_of_key() const { return 4.0 * kWidth; }  // in K and V, of one KV head
+  virtual double bytes_of_key() const { return 4.0 * kWidth; }  // in K and V, for one KV head
 
-  // Which token's K and V a slot of the cache, kv_heads rows of 128, is for. The data's view.
+  // Returns the token that a slot of the cache, kv_heads rows of 128, belongs to. Used to generate data.
   virtual Token token_of(const ladder::Size& size, std::size_t slot) const { return {slot / size[3], slot % size[3]}; }
-  // Where a token's K and V are, as the inputs say.
+  // Returns the slot of a token's K and V, according to the inputs.
   virtual std::size_t slot_of(const ladder::Arrays&, const ladder::Size& size, Token token) const {
     return token.sequence * size[3] + token.key;
   }
-  // A row of K (buffer 1) or V (2), exactly the numbers that it stands for.
+  // Reads a row of K (buffer 1) or V (2), as exactly the numbers that it represents.
   virtual void read_row(const ladder::Arrays& host, const ladder::Size& size, std::size_t buffer, Token token,
                         std::size_t kv_head, float* to) const {
     const std::size_t row = slot_of(host, size, token) * size[1] + kv_head;
     std::copy_n(host.at<const __nv_bfloat16>(buffer) + row * kWidth, kWidth, to);
   }
 
-  // The first sequence has all keys; if lengths are mixed, the second has none.
+  // Returns a sequence's length. The first one has all keys; if lengths are mixed, the second has none.
   static std::size_t length_of(const ladder::Size& size, std::size_t sequence) {
     if (size[4] == 0 || sequence == 0) return size[3];
     return sequence == 1 ? 0 : ladder::hash(1, kLengths, sequence) % (size[3] + 1);
   }
 
-  // q, K, V and lengths, with as many slots; K and V of elements T.
+  // Returns q, K, V and lengths. K and V have `slots` slots of elements T.
   template <typename T = __nv_bfloat16>
   static std::vector<ladder::Buffer> inputs(const ladder::Size& size, double slots) {
     const double heads = static_cast<double>(size[0]) * static_cast<double>(size[1]) * static_cast<double>(size[2]);
@@ -161,7 +161,7 @@ class DecodeProblem : public ladder::Problem {
 
  private:
   struct Reference : AttentionProblem {
-    // A range of one query's output, from q, K and V of its head alone.
+    // Computes a range of one query's output, from q, K and V of its head only.
     static void row(const ladder::Arrays& one, std::size_t length, const Errors& errors, const ladder::Range& range,
                     double* want, double* scale) {
       const double gu = errors.score * ladder::kUnitRoundoff;
@@ -183,7 +183,7 @@ class DecodeProblem : public ladder::Problem {
     return sum;
   }
 
-  // K and V of a KV head of a sequence, kv_head counted over all sequences, one key after the other.
+  // Gathers K and V of a KV head, key by key. kv_head is counted over all sequences.
   void gather(const ladder::Arrays& host, const ladder::Size& size, std::size_t kv_head, std::size_t length,
               std::vector<float>& keys, std::vector<float>& values) const {
     keys.resize(length * kWidth);
@@ -198,21 +198,21 @@ class DecodeProblem : public ladder::Problem {
   static double uniform(std::uint64_t seed, std::size_t buffer, std::size_t i) {
     return ladder::patterns::random(seed, buffer, i, 0);
   }
-  // Scores of some +-3, as those of a trained model.
+  // Scores of about +-3, as in a trained model.
   static double spread(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     return (buffer == 0 ? 8 : 1) * uniform(seed, buffer, i);
   }
-  // The last key's scores are 181 above the one before, and so on for 250 keys: it takes all, to the bit.
+  // Each score is 181 above the previous one, for the last 250 keys, so out is exactly V of the last key.
   static double last_key(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t left) {
     if (buffer == 2) return ladder::patterns::integers(seed, buffer, i, left);
     return buffer == 0 ? 16.0 : -static_cast<double>(std::min<std::size_t>(left, 250));
   }
-  // All scores some -140: what counts as 0 by mistake takes all.
+  // All scores are about -140: a score of 0 that is counted by mistake outweighs them.
   static double far_below(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     if (buffer == 0) return 12 + uniform(seed, buffer, i);
     return buffer == 1 ? -1 + uniform(seed, buffer, i) / 8 : uniform(seed, buffer, i);
   }
-  // One key of two some +1400, the others some -1400.
+  // Half of the scores are about +1400, the others about -1400.
   static double large(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     if (buffer == 0) return 125 + uniform(seed, buffer, i) / 8;
     if (buffer == 2) return uniform(seed, buffer, i);
@@ -221,7 +221,7 @@ class DecodeProblem : public ladder::Problem {
   static double equal(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     return buffer == 0 ? 0 : uniform(seed, buffer, i);
   }
-  // In K: every second KV head is NaN. In V: one column of all.
+  // NaN in the last key: in K of every second KV head, or in one column of V.
   template <std::size_t kBuffer>
   static double nan_in(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t left) {
     const bool here = buffer == kBuffer && left == 0 && i % (kBuffer == 1 ? 2 * kWidth : kWidth) == 5;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-// Eight bytes; !kAligned: at any address.
+// Loads eight bytes. !kAligned: p may have any alignment.
 template <bool kAligned>
 __device__ uint2 load8(const std::int8_t* p) {
   if constexpr (kAligned) return *reinterpret_cast<const uint2*>(p);
@@ -14,7 +14,7 @@ __device__ uint2 load8(const std::int8_t* p) {
   return {words[0], words[1]};
 }
 
-// As floats, without conversions: a byte with its sign bit flipped, in the last byte of 2^23, is 2^23 + 128 + byte.
+// Converts bytes to floats without I2F: a byte with its sign bit flipped, as last byte of 2^23, is 2^23 + 128 + byte.
 __device__ inline void to_floats(float (&x)[8], uint2 v) {
   const unsigned words[] = {v.x ^ 0x80808080u, v.y ^ 0x80808080u};
 #pragma unroll

@@ -2,11 +2,11 @@
 #pragma once
 #include "bf16_chunks.cuh"
 
-// The elements of a word as floats, the first in its low half. BF16 is the upper half of a float.
+// Return the elements of a word as floats; the first is in its low half. BF16 is the upper half of a float.
 __device__ inline float low(unsigned word) { return __uint_as_float(word << 16); }
 __device__ inline float high(unsigned word) { return __uint_as_float(word & 0xffff0000u); }
 
-// Eight elements; !kAligned: at any address.
+// Loads eight elements. !kAligned: p may have any alignment.
 template <bool kAligned>
 __device__ uint4 load8(const __nv_bfloat16* p) {
   if constexpr (kAligned) return *reinterpret_cast<const uint4*>(p);

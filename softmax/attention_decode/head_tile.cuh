@@ -1,15 +1,15 @@
-// A group of query heads as a tile of mma.sync: its operands from what a lane has loaded, and its results.
+// A group of query heads as a tile of mma.sync: operands from the elements that a lane has loaded, and the store.
 #pragma once
 #include "eight_columns.cuh"
 #include "../split_keys.cuh"
 
-// Halves x of eight in a and in b: a's below b's.
+// Packs element x of a and of b, a's in the lower half.
 __device__ inline unsigned pair_of(const uint4& a, const uint4& b, int x) {
   const unsigned as[] = {a.x, a.y, a.z, a.w}, bs[] = {b.x, b.y, b.z, b.w};
   return __byte_perm(as[x / 2], bs[x / 2], x % 2 == 0 ? 0x5410 : 0x7632);
 }
 
-// first and second as sums of three BF16 numbers, exactly: each takes the next 8 bits of 24.
+// Splits first and second exactly into three BF16 numbers each, which take 8 of the 24 bits in turn.
 __device__ inline void split(unsigned (&parts)[3], float first, float second) {
 #pragma unroll
   for (unsigned& part : parts) {
@@ -20,9 +20,9 @@ __device__ inline void split(unsigned (&parts)[3], float first, float second) {
   }
 }
 
-// Stores a lane's results, or those of its split: o[x][i] is of head 2 t + i % 2 and one of 16 columns, four of which,
-// from x = 2 i on, stand side by side from column_of(i) on. sum (a part of it) and max are those of head g. `at` is the
-// first head's row, `heads` are left from it on. All lanes of a warp must call it.
+// Stores a lane's results, or those of its split. o[x][i] belongs to head 2 t + i % 2 and one of 16 columns; the four
+// columns of o[2 i] and o[2 i + 1] are adjacent, from column_of(i) on. max and sum belong to head g; sum is this lane's
+// part. `at` is the row of the first head; `heads` heads are left from there on. All lanes of a warp must call it.
 template <int D, bool kAligned, typename ColumnOf>
 __device__ void store_heads(const float (&o)[D / 16][4], float sum, float max, const Splits& splits, unsigned split,
                             float* out, std::size_t at, std::size_t heads, const ColumnOf& column_of) {

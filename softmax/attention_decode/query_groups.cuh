@@ -1,9 +1,9 @@
-// How many query heads a warp takes: a number that the compiler knows, so that they stay in registers.
+// Chooses how many query heads a warp takes, as a compile-time constant, so that their data stay in registers.
 #pragma once
 #include <cstddef>
 #include <type_traits>
 
-// Calls launch(std::integral_constant<int, G>()), G the least of 1, 2, 4 and 8 that holds a group, or 8.
+// Calls launch(std::integral_constant<int, G>()) with the least G of 1, 2, 4 and 8 that holds a group, or 8.
 template <typename Launch>
 void with_group(std::size_t groups, const Launch& launch) {
   if (groups > 4) {

@@ -1,5 +1,5 @@
-// Attention for any shape, by a measured choice: 3xtf32 and cp_async for many queries, with and without fast TF32
-// tensor cores; split_keys for few queries of many keys, as when decoding.
+// Attention for any shape, by a measured choice (any_shape.cuh): 3xtf32 or cp_async for many queries, with or without
+// fast TF32 tensor cores; split_keys for few queries with many keys, as in decoding.
 #include "../attention_08_cp_async.cu"
 #include "../attention_09_3xtf32.cu"
 #include "../attention_10_split_keys.cu"
@@ -17,7 +17,7 @@ static void launch(const float* Q, const float* K, const float* V, float* O, std
   launch_fastest(kCandidates, {Q, K, V, O, heads, queries, keys, d, causal});
 }
 
-// any_roundings holds for FFMA in any order, and so for two of the three; step 09 derives that of TF32 products.
+// any_roundings bounds FFMA in any order, and so two of the three; step 09 derives the bound for TF32 products.
 static std::size_t roundings_of_any(std::size_t keys) {
   return std::max(Attention::any_roundings(keys), roundings_3xtf32(keys));
 }

@@ -7,14 +7,14 @@
 #include "../attention.cuh"
 #include "../../online_softmax.cuh"  // group_max, group_sum, shift_for
 
-// A warp is 4 rows of 8 lanes. A thread has kRows rows 4 apart, kKeys keys of a tile 8 apart, kCols columns 8 apart.
+// A warp's lanes form 4 rows of 8. Each has kRows rows 4 apart, kKeys keys of a tile 8 apart, kCols columns 8 apart.
 constexpr int kWarps = 2, kThreads = 32 * kWarps;
 constexpr int BN = 32, kKeys = BN / 8;
 template <int D>
 struct Shape {
   static constexpr int kRows = 512 / D, kCols = D / 8;
   static constexpr int BM = 4 * kRows * kWarps;
-  static constexpr int kPitch = D + 1, kPitchP = BN + 8;  // floats from row to row: no bank conflicts
+  static constexpr int kPitch = D + 1, kPitchP = BN + 8;  // floats between rows: no bank conflicts
   static constexpr int kBytes = 4 * (BM * kPitch + BN * kPitch + BN * D + BM * kPitchP);
 };
 
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kThreads)
 
   for (long long key0 = 0; key0 < keys; key0 += BN) {
     // load: 0 past the last key
-    __syncthreads();  // all have read the last tiles
+    __syncthreads();  // all threads have read the previous tiles
     for (int e = tid; e < BN * D; e += kThreads) {
       const bool inside = key0 + e / D < keys;
       Ks[e / D * kPitch + e % D] = inside ? K[key0 * D + e] : 0.0f;
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads)
     // online softmax
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      const long long last = min(keys - 1, row0 + row + 4 * i + ahead);  // key that the row attends to
+      const long long last = min(keys - 1, row0 + row + 4 * i + ahead);  // the last key that the row attends to
       float m = max[i];
 #pragma unroll
       for (int j = 0; j < kKeys; ++j) {

@@ -1,5 +1,5 @@
-// Attention in BF16 for any shape: three steps of the ladder and a measured choice. wgmma: many queries, on sm_90. mma:
-// many queries elsewhere, or where wgmma's tiles would be mostly empty. split_keys: few queries of many keys.
+// Attention in BF16 for any shape: a measured choice (any_shape.cuh) of three steps. wgmma: many queries, on sm_90.
+// mma: many queries on other GPUs, or if wgmma's tiles would be mostly empty. split_keys: few queries with many keys.
 #include "../attention_bf16_02_mma.cu"
 #ifndef CUDA_EMU
 #include "../attention_bf16_03_wgmma_tma.cu"

@@ -83,7 +83,7 @@ static void launch(const __nv_bfloat16* Q, const __nv_bfloat16* K, const __nv_bf
   CUDA_CHECK(cudaGetLastError());
 }
 
-// As tile_roundings, in tiles of 16 keys.
+// Like tile_roundings, but for tiles of 16 keys.
 static std::size_t roundings(std::size_t keys) { return tile_roundings(keys) + 5 * ceil_div(keys, BN); }
 
 LADDER_STEP(AttentionBf16, launch, roundings);

@@ -7,7 +7,7 @@
 #include "../../attention_float4.cuh"
 #include "../../online_softmax.cuh"
 
-constexpr int kD = 128, kWarps = 4, kColumns = kD / 32;  // of a lane: every 32nd
+constexpr int kD = 128, kWarps = 4, kColumns = kD / 32;  // columns per lane, 32 apart
 
 __global__ void decode_int8_scale_in_sum(const __nv_bfloat16* __restrict__ q, const std::int8_t* __restrict__ K,
                                          const std::int8_t* __restrict__ V, const int* __restrict__ lengths,

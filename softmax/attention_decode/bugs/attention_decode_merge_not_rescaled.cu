@@ -8,7 +8,7 @@
 #include "../../online_softmax.cuh"
 
 constexpr int kD = 128, kBlock = 128, kSplit = 32;  // keys of a split
-constexpr int kColumns = kD / 32;                   // of a lane: every 32nd
+constexpr int kColumns = kD / 32;                   // columns per lane, 32 apart
 
 // One warp per query head and split.
 __global__ void decode_partial(const __nv_bfloat16* __restrict__ q, const __nv_bfloat16* __restrict__ K,

@@ -7,7 +7,7 @@
 #include "../../attention_float4.cuh"
 #include "../../online_softmax.cuh"
 
-constexpr int kD = 128, kWarps = 4, kColumns = kD / 32;  // of a lane: every 32nd
+constexpr int kD = 128, kWarps = 4, kColumns = kD / 32;  // columns per lane, 32 apart
 
 __global__ void decode_paged_whole_pages(const __nv_bfloat16* __restrict__ q, const __nv_bfloat16* __restrict__ K,
                                          const __nv_bfloat16* __restrict__ V, const int* __restrict__ lengths,
