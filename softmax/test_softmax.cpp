@@ -1,4 +1,4 @@
-// Tests of softmax, attention and cross entropy beyond the general tests of every step.
+// Tests of what softmax promises besides its values, beyond the general tests of every step.
 #include "catch.hpp"
 #include "cross_entropy/cross_entropy_shapes.hpp"
 #include "runner/check.hpp"
@@ -16,7 +16,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// `count` vectors of `length` elements: the rows, the columns or the one vector of a step.
+// `count` vectors of `length` elements: a step's rows, columns or single vector.
 struct Shape {
   std::size_t count, length;
 };
@@ -53,7 +53,7 @@ std::vector<float> random_numbers(std::size_t n) {
   return numbers;
 }
 
-// Lengths shorter and longer than a warp, a block, and what the steps hold of a vector on chip.
+// Lengths below and above a warp, a block, and what the steps hold on chip.
 constexpr std::size_t kLengths[] = {1, 2, 5, 32, 33, 128, 1000, 1024, 4100, 70000};
 constexpr std::size_t kCounts[] = {1, 3, 34};
 
@@ -75,7 +75,8 @@ void for_shapes(const Body& body) {
 TEST_CASE("each vector adds up to 1 within the bound") {
   for_shapes([](const Step& step, Shape shape) {
     const std::vector<float> y = result(step, shape, random_numbers(shape.count * shape.length));
-    // Every y within tolerance * y * (1 + (|x - m| + mean) / 8) of the right one, |x - m| at most 16: three times that.
+    // Each y is within tolerance * y * (1 + (|x - m| + mean) / 8) of the exact one, and |x - m| and mean are at most
+    // 16.
     const double bound = step.problem->tolerance(size_of(step, shape)) * (1 + (16.0 + 16) / 8) + 1e-15;
     for (std::size_t i = 0; i < shape.count; ++i) {
       double sum = 0;
@@ -140,7 +141,7 @@ TEST_CASE("adding a constant changes nothing, where it adds without rounding") {
   });
 }
 
-// 2^32 + 3 as an int is 3: nothing may be launched, whatever the pointers are.
+// Nothing may be launched, whatever the pointers: 2^32 + 3 converted to int is 3.
 TEST_CASE("cuDNN refuses sizes that are no ints") {
   bool any = false;
   for (const Step& step : steps()) {
@@ -185,7 +186,7 @@ struct Heads {
   Size size() const { return {heads, queries, keys, d, causal}; }
 };
 
-// Runs the step on numbers rounded to T, and returns O as floats.
+// Runs a step with elements of type T: the inputs are rounded to T, and O is returned as floats.
 template <typename T>
 std::vector<float> attention_of(const Step& step, const Heads& h) {
   DeviceBuffer<T> q(h.q.size()), k(h.k.size()), v(h.v.size()), o(h.q.size());
@@ -234,7 +235,7 @@ TEST_CASE("attention: the weights of a query add up to 1, or to 0 where there is
     Heads h(1, 40, 35, 64, true);
     std::fill(h.v.begin(), h.v.end(), 1.0f);
     const std::vector<float> o = attention(step, h);
-    // All values are 1, so a weight's error shows only in its rounding to BF16, and then O is rounded.
+    // All values are 1, so the only visible errors are the roundings of weights and of O to BF16.
     const double bound = is(step, "attention_bf16") ? 2.0 / 256 : 2 * step.problem->tolerance(h.size());
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < o.size(); ++i) {
@@ -250,7 +251,7 @@ TEST_CASE("attention: equal scores give the mean of the values, exactly where it
     for (const std::size_t keys : {1, 2, 64, 128}) {
       Heads h(2, 3, keys, 128, false);
       std::fill(h.q.begin(), h.q.end(), 0.0f);
-      // Integers times the number of keys: their mean is a sum of at most 128 integers of -1 and 1, hence below 2^8.
+      // V is +keys or -keys, so the mean is a sum of at most 128 terms of +-1: an integer below 2^8.
       for (float& x : h.v) x = x < 0 ? -static_cast<float>(keys) : static_cast<float>(keys);
       const std::vector<float> o = attention(step, h);
       std::size_t wrong = 0;
@@ -301,7 +302,7 @@ TEST_CASE("attention: a NaN in the values of one head stays in this head, and in
 
 TEST_CASE("attention: a head gives the same bits alone as among others") {
   for_attention([](const Step& step) {
-    // Fewer heads have more splits of the keys: another order of additions. Another shape may get another kernel.
+    // Fewer heads mean more splits, so another order of additions. any_shape may choose another kernel.
     for (const char* id : {"10_split_keys", "04_split_keys", "any_shape"}) {
       if (step.id == id) return;
     }
@@ -320,7 +321,7 @@ TEST_CASE("attention: a head gives the same bits alone as among others") {
 
 namespace {
 
-// Returns O of one head, with 40 queries and 100 keys of 64, as floats.
+// Returns the O of one head as floats.
 std::vector<float> windowed(const Step& step, const Heads& h, float sink, std::size_t window) {
   const auto on_device = [](const std::vector<float>& from) {
     DeviceBuffer<__nv_bfloat16> to(from.size());
@@ -372,7 +373,7 @@ TEST_CASE("attention_bf16_window: a sink of 0 counts as one key whose score and 
 TEST_CASE("attention_bf16_window: a key before the window changes no bit, the window's first one does") {
   for_windows([](const Step& step, std::size_t window) {
     Heads h(1, 40, 100, 64, true);
-    for (float& x : h.q) x /= 8;  // so that all keys have weight
+    for (float& x : h.q) x /= 8;  // so that all keys contribute
     const std::size_t query = 25, own = query + h.keys - h.queries;
     const auto row = [&](const std::vector<float>& o) {
       return std::vector<float>(o.begin() + query * h.d, o.begin() + (query + 1) * h.d);
@@ -386,7 +387,7 @@ TEST_CASE("attention_bf16_window: a key before the window changes no bit, the wi
   });
 }
 
-// Scores up to about 10 in magnitude: their error is larger than that of the second product.
+// Scores are about +-10, so that their errors exceed those of the second product.
 TEST_CASE("attention: three TF32 products are as accurate as FP32") {
   Heads h(1, 20, 150, 128, false);
   const auto fill = [](std::vector<float>& numbers, std::size_t buffer, double factor) {
@@ -578,7 +579,7 @@ TEST_CASE("cross_entropy 04: threads of long rows, and parts") {
   CHECK((53000000 - 1) / length_of_part(5, 53000000, kResident) + 1 == 79);  // 395 blocks
 }
 
-// Three sequences. The second has no keys; the third equals the first and shares its pages.
+// Three sequences: the second has no keys; the third repeats the first and shares its pages.
 TEST_CASE("attention_decode: pages change no bit of the output, and may be shared; no keys give +0") {
   constexpr std::size_t kv_heads = 2, groups = 3, width = 3, page = 16, keys = width * page, d = 128;
   constexpr std::size_t token = kv_heads * d, query = groups * token;
@@ -600,7 +601,7 @@ TEST_CASE("attention_decode: pages change no bit of the output, and may be share
     CUDA_CHECK(cudaMemcpy(memory.back().get(), values.data(), bytes, cudaMemcpyHostToDevice));
     return memory.back().get();
   };
-  std::vector<float> first;  // output of the steps that load 16 bytes
+  std::vector<float> first;  // the output of the steps that load 16 bytes
   std::size_t steps_seen = 0;
   for (const Step& step : steps()) {
     const bool paged = is(step, "attention_decode_paged");

@@ -1,4 +1,4 @@
-// Tests of what the ladders of this folder claim about their memory accesses.
+// Checks what the steps of this folder claim about their memory accesses.
 #include "claims.hpp"
 
 using namespace ladder;
@@ -159,7 +159,7 @@ TEST_CASE("attention_bf16_window: the keys up to the diagonal are read, then fro
 
 TEST_CASE("attention_decode: a group of query heads reads K and V once, then 16 bytes per lane") {
   const Size size({2, 2, 4, 64, 0});
-  const double kv = 64 * 2 * 2.0 * 128, q = 2.0 * 128, length = 32;  // bytes per warp, in whole sectors
+  const double kv = 64 * 2 * 2.0 * 128, q = 2.0 * 128, length = 32;  // a warp's length, in sectors: one
   const auto moved = [&](const char* step) {
     return static_cast<double>(Claims(step, size).total(Space::global, Op::load).bytes_moved);
   };
@@ -202,7 +202,7 @@ TEST_CASE("attention_decode_int8: half the sectors of K and V, eight bytes per l
     const Claims claims(step, size);
     CHECK(claims.total(Space::global, Op::load).bytes_moved == 4 * (kv + 4 * q + length + rounds * 4 * 2 * 32));
   }
-  // 16 bytes per lane, and a sector of K's scales and one of V's for 16 keys; q's sectors are requested twice
+  // 16 bytes per lane, and a sector each of K's and V's scales for 16 keys; q's sectors are requested twice
   const Claims claims("attention_decode_int8_03_mma", size);
   CHECK(claims.width(Space::global, Op::load) == 16);
   CHECK(claims.total(Space::global, Op::load).bytes_moved == 4 * (kv + 8 * q + length + rounds / 2 * 2 * 32));
@@ -215,14 +215,14 @@ TEST_CASE("cross_entropy: the logits are read twice and written once, then read 
   };
   CHECK(moved("cross_entropy_01_stored", Op::load) >= 2);
   CHECK(moved("cross_entropy_01_stored", Op::store) >= 1);
-  // in whole sectors; where a row is not aligned, neighbouring warps share one
+  // whole sectors are loaded; neighbouring warps share one if a row is not aligned
   CHECK(moved("cross_entropy_02_online", Op::load) < 1.25);
   CHECK(moved("cross_entropy_03_any_alignment", Op::load) < 1.1);
   CHECK(moved("cross_entropy_03_any_alignment", Op::store) < 0.01);
 }
 
 TEST_CASE("cross_entropy 04: tiles of short rows are read once, by float4, and from shared memory without conflicts") {
-  // returns the wavefronts per request of the elements: of the shared load with the most requests
+  // wavefronts per request of the element loads: the shared load with the most requests
   const auto wavefronts = [](const Claims& claims) {
     const cuda_emu::trace::Access* elements = nullptr;
     for (const auto& access : claims.launches.front().accesses) {

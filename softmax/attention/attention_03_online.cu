@@ -50,7 +50,7 @@ static void launch(const float* Q, const float* K, const float* V, float* O, std
   CUDA_CHECK(cudaGetLastError());
 }
 
-// exp, then for each key exp and multiplication of the rescaling, and multiplication and addition; the division.
+// exp; for each key exp and multiplication of the rescaling, then multiplication and addition; the division.
 static std::size_t roundings(std::size_t keys) { return 4 + 7 * keys + 1; }
 
 LADDER_STEP(Attention, launch, roundings);

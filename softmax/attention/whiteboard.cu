@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-// Say: a thread per query, and no score is stored. A new maximum multiplies the sum and the output so far by
-// exp(old - new); the division comes once, at the end. The causal mask ends the loop. A query without keys gives 0. The
-// lanes of a warp read the same K and V, a load per multiply-add; next come tiles in shared memory: flash attention.
+// Say: a thread per query, and no score is stored. A new maximum multiplies the sum and the output so far by exp(old -
+// new); one division at the end. The causal mask ends the loop. A query without keys gives 0. The lanes of a warp read
+// the same K and V, one load per multiply-add. Next: tiles in shared memory, which is flash attention.
 template <int D>  // a constant, so that q and o can be registers; at d = 128 they are 256 floats and spill
 __global__ void attention(const float* __restrict__ Q, const float* __restrict__ K, const float* __restrict__ V,
                           float* __restrict__ O, size_t heads, long long queries, long long keys, bool causal) {
@@ -36,7 +36,7 @@ cudaError_t launch(const float* Q, const float* K, const float* V, float* O, siz
 #include "attention.cuh"
 #include "whiteboard.cuh"
 
-// exp, then for each key exp and product of the rescaling, and product and addition; the division.
+// exp; for each key exp and product of the rescaling, then product and addition; the division.
 static std::size_t roundings(std::size_t keys) { return 4 + 7 * keys + 1; }
 
 LADDER_STEP(Attention, checked<launch>, roundings);

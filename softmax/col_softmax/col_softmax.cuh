@@ -6,8 +6,8 @@
 
 class ColSoftmax : public SoftmaxProblem {
  public:
-  // x and y hold rows * cols floats without gaps, and do not overlap. No pointer need be 16-byte
-  // aligned, nor need cols be a multiple of 4. Either may be 0; cols is below 2^31.
+  // x and y hold rows * cols floats without gaps, and do not overlap. They need not be 16-byte aligned, and cols need
+  // not be a multiple of 4. rows and cols may be 0; cols is below 2^31.
   using Launch = void (*)(const float* x, float* y, std::size_t rows, std::size_t cols);
 
   explicit ColSoftmax(Launch launch, Roundings roundings = any_roundings)
@@ -21,7 +21,8 @@ class ColSoftmax : public SoftmaxProblem {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1]);
   }
 
-  // Empty, single rows and columns; columns around tile widths, rows around what blocks and clusters hold, and more.
+  // Empty sizes, single rows and columns; columns around tile widths; rows around and above what blocks and clusters
+  // hold.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},    {0, 7},    {7, 0},    {1, 1},    {1, 1009},  {2, 257},
                                        {31, 2},   {1031, 1}, {3, 261},  {129, 12}, {517, 600}, {1024, 36},

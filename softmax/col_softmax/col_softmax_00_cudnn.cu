@@ -1,4 +1,4 @@
-// The library: cudnnSoftmaxForward over the channels of one image, which is what these rows are to it.
+// The library: cudnnSoftmaxForward over the channels of one image. The rows are its channels.
 // needs: gpu
 // links: cudnn
 #include "col_softmax.cuh"

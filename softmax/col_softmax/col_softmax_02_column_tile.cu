@@ -11,7 +11,7 @@ constexpr int kColumns = 32, kWarps = 32;
 
 __global__ void col_softmax_column_tile(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                         std::size_t cols) {
-  // Padded to 33: the merge reads down columns. LDS.64 serves 16 lanes at a time, whose pairs lie in different banks.
+  // Padded to 33: the merge reads columns. LDS.64 serves 16 lanes at a time, whose pairs lie in different banks.
   __shared__ MaxSum pairs[kWarps][kColumns + 1], totals[kColumns];
   const int lane = threadIdx.x, warp = threadIdx.y;
   const std::size_t col = std::size_t{blockIdx.x} * kColumns + lane;

@@ -9,10 +9,10 @@
 
 constexpr unsigned kColumns = 8, kBlock = 1024;
 constexpr unsigned kKept = 32;                 // elements per thread in registers
-constexpr unsigned kRows = kBlock / kColumns;  // that the block reads at once
+constexpr unsigned kRows = kBlock / kColumns;  // rows that the block reads at once
 constexpr unsigned kWarps = kBlock / 32;
 
-// Maximum and sum over lanes `step` apart, a power of two, returned to each of them. All 32 lanes must call them.
+// Return the maximum and the sum over lanes `step` apart, a power of two, to each of them. All 32 lanes must call them.
 __device__ static float lanes_max(float v, unsigned step) {
   for (unsigned offset = 16; offset >= step; offset /= 2) v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, offset));
   return v;
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   for (unsigned k = 0; k < kKept; ++k) sum += v[k] = expf(v[k] - shift_for(max));
   sum = lanes_sum(sum, kColumns);
 
-  // merge the warps: warp c those of column c
+  // merge the warps: warp c merges column c
   if (lane < kColumns) pairs[column][warp] = {max, sum};
   __syncthreads();
   if (warp < kColumns) {

@@ -5,7 +5,7 @@
 // Measured: 1.35x step 03, 0.81 of a copy at 4096x4096 (H200); 1.26x, 0.88 (H100).
 // Why:      the H200 loads faster, but its merges and barriers are no faster. ncu (H200): 26 % of the stalls are at the
 //           fence that begins cluster.sync(), 15 % at barriers, 12 % at loads.
-// Next:     a tile is 4096 lines of 128 bytes, 16 KB apart; a copy reads from end to end. Does DRAM care?
+// Next:     a tile is 4096 lines of 128 bytes, 16 KB apart; a copy reads contiguously. Does that matter to DRAM?
 // needs: sm_90
 #include "col_softmax.cuh"
 #include "four_columns.cuh"
@@ -16,9 +16,9 @@
 
 namespace cg = cooperative_groups;
 
-constexpr unsigned kLanes = 8, kColumns = 4 * kLanes;  // threads side by side, and their columns, 4 each
+constexpr unsigned kLanes = 8, kColumns = 4 * kLanes;  // neighbouring threads, and their columns, 4 each
 constexpr unsigned kBlock = 512, kWarps = kBlock / 32, kCluster = 8;
-constexpr unsigned kRows = kCluster * kBlock / kLanes;  // that a cluster reads at once
+constexpr unsigned kRows = kCluster * kBlock / kLanes;  // rows that a cluster reads at once
 constexpr unsigned kKept = 8;                           // float4 in each thread's registers
 static_assert(kWarps * kColumns == kBlock && kCluster <= kWarps, "one thread per warp and column");
 
@@ -26,7 +26,7 @@ static_assert(kWarps * kColumns == kBlock && kCluster <= kWarps, "one thread per
 template <bool kAligned, bool kRemainder>
 __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __restrict__ x, float* __restrict__ y,
                                                                  std::size_t rows, std::size_t cols, unsigned tiles) {
-#if __CUDA_ARCH__ >= 900            // any_shape, which takes this kernel, is compiled for older ones too
+#if __CUDA_ARCH__ >= 900            // any_shape uses this kernel and is compiled for older GPUs too
   extern __shared__ float4 next[];  // [k][thread]: of the next tile
   __shared__ MaxSum warps[kWarps][kColumns + 1], blocks[2][kCluster][kColumns], totals[kColumns];
   const cg::cluster_group cluster = cg::this_cluster();
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
   // prologue: the first tile
   unsigned tile = blockIdx.x / kCluster;
   copy(std::size_t{tile} * kColumns + c);
-  cluster.sync();  // no block may be written to before it has started
+  cluster.sync();  // all blocks have started: their shared memory may be written
   for (unsigned buffer = 0; tile < tiles; tile += step, buffer ^= 1) {
     const std::size_t col = std::size_t{tile} * kColumns + c;
     // the remainder by the online rule, before v[] takes the registers
@@ -94,7 +94,8 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
     __syncthreads();
     const unsigned column = tid / kWarps, warp = tid % kWarps;
     const MaxSum of_block = warp_merge<kWarps>(warps[warp][column]);
-    // Two buffers: a fast block's next pairs come while slow ones read these, but none after the next cluster.sync().
+    // Two buffers: a fast block writes its next pairs while slow ones read these. cluster.sync() limits its lead to
+    // one.
     if (warp < kCluster) *cluster.map_shared_rank(&blocks[buffer][rank][column], warp) = of_block;
     cluster.sync();
     if (tid < kCluster * kColumns) {

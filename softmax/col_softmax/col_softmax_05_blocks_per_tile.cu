@@ -8,9 +8,9 @@
 #include "col_softmax.cuh"
 #include "../online_softmax.cuh"
 
-constexpr unsigned kRowsHeld = 32;  // of each thread, in registers
+constexpr unsigned kRowsHeld = 32;  // rows per thread, in registers
 
-// `blocks` blocks share a tile kWidth columns wide, no more than run at the same time. Each holds kGroups * kRowsHeld
+// `blocks` blocks share a tile of kWidth columns; all of them must be resident at once. Each holds kGroups * kRowsHeld
 // rows; the remaining rows are read twice. `counter` starts at ~0u; `pairs`, kWidth per block, at kNoPair.
 template <unsigned kWidth, unsigned kThreads>
 __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreads, 1024 / kThreads)
   for (std::size_t r = remainder; r < end; r += blocks * kGroups) y[r * cols] = expf(x[r * cols] - s.max) / s.sum;
 }
 
-// Blocks of a tile: as many as the rows need, but no more than run at the same time, with 1024 threads on an SM.
+// Returns the blocks of a tile: as many as the rows need, but no more than are resident with 1024 threads per SM.
 template <unsigned kWidth, unsigned kThreads>
 static std::size_t blocks_of_tile(std::size_t rows) {
   const std::size_t resident = 1024 / kThreads * static_cast<std::size_t>(sm_count());
@@ -95,7 +95,7 @@ static void launch_blocks(const float* x, float* y, std::size_t rows, std::size_
   const std::size_t blocks = blocks_of_tile<kWidth, kThreads>(rows), grid = ceil_div(cols, kWidth) * blocks;
   const std::size_t words = blocks > 1 ? grid * kWidth : 0;
   auto* const pairs = scratch<unsigned long long>(words + 1);
-  CUDA_CHECK(cudaMemsetAsync(pairs, 0xff, (words + 1) * sizeof *pairs));  // and the counter
+  CUDA_CHECK(cudaMemsetAsync(pairs, 0xff, (words + 1) * sizeof *pairs));  // also the counter
   col_softmax_blocks_per_tile<kWidth, kThreads><<<static_cast<unsigned>(grid), kThreads>>>(
       x, y, rows, cols, static_cast<unsigned>(blocks), pairs, reinterpret_cast<unsigned*>(pairs + words));
   CUDA_CHECK(cudaGetLastError());

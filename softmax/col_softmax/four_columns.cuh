@@ -1,4 +1,4 @@
-// A thread has four columns: a float4 holds one row of them, their maxima or their sums. For step 04 and any_shape.
+// Operations on a thread's four columns: a float4 holds one row, their maxima or their sums. For step 04 and any_shape.
 #pragma once
 #include "../float4_row.cuh"
 
@@ -7,13 +7,13 @@ __device__ inline float4 maximum(float4 a, float4 b) {
 }
 __device__ inline float4 add(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
 __device__ inline float4 multiply(float4 a, float4 b) { return {a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w}; }
-// exp(v - max), each column with its own maximum.
+// Returns exp(v - max), each column with its own maximum.
 __device__ inline float4 exp_below(float4 v, float4 max) {
   return {expf(v.x - shift_for(max.x)), expf(v.y - shift_for(max.y)), expf(v.z - shift_for(max.z)),
           expf(v.w - shift_for(max.w))};
 }
 
-// Maximum or sum over the lanes with the same columns, returned to each of them. All 32 lanes must call it.
+// Returns the maximum or sum over the lanes with the same columns to each of them. All 32 lanes must call it.
 template <unsigned kLanes, float4 (*kOp)(float4, float4)>
 __device__ inline float4 over_lanes(float4 v) {
 #pragma unroll
@@ -24,12 +24,12 @@ __device__ inline float4 over_lanes(float4 v) {
   return v;
 }
 
-// The columns of a thread are c + i * stride, i = 0..3. put4 writes their pairs of maximum and sum to row[].
+// Writes the pairs (max, sum) of the thread's columns c + i * stride, i = 0..3, to row[].
 __device__ inline void put4(MaxSum* row, unsigned c, unsigned stride, const float4& max, const float4& sum) {
   MaxSum* const to = &row[c];
   to[0] = {max.x, sum.x}, to[stride] = {max.y, sum.y}, to[2 * stride] = {max.z, sum.z}, to[3 * stride] = {max.w, sum.w};
 }
-// What turns exp_below(v, max) into results.
+// Returns the factors that turn exp_below(v, max) into results.
 __device__ inline float4 factor4(const float4& max, const MaxSum* totals, unsigned c, unsigned stride) {
   const auto factor = [&](float max, MaxSum total) { return expf(max - total.max) / total.sum; };
   return {factor(max.x, totals[c]), factor(max.y, totals[c + stride]), factor(max.z, totals[c + 2 * stride]),

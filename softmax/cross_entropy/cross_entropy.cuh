@@ -9,8 +9,8 @@
 
 class CrossEntropy : public SoftmaxProblem {
  public:
-  // x holds rows * cols floats without gaps; target and loss one element per row; nothing overlaps.
-  // No pointer need be 16-byte aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31.
+  // x holds rows * cols floats without gaps; target and loss hold one element per row. Arrays do not overlap and need
+  // not be 16-byte aligned; cols need not be a multiple of 4. rows and cols may be 0; rows is below 2^31.
   using Launch = void (*)(const float* x, const int* target, float* loss, std::size_t rows, std::size_t cols);
 
   explicit CrossEntropy(Launch launch, Roundings roundings = any_roundings, double scratch_per_element = 0)
@@ -29,8 +29,9 @@ class CrossEntropy : public SoftmaxProblem {
     launch_(device.at<const float>(0), device.at<const int>(1), device.at<float>(2), size[0], size[1]);
   }
 
-  // The sum is off by (roundings + mean) u of itself (SoftmaxProblem::tolerance()), and its logarithm by as much; logf
-  // by 2 u |log sum|; x_target - m by u of itself, and the result by u of the loss, at most both together.
+  // The sum has a relative error of (roundings + mean) u (SoftmaxProblem::tolerance()), which is its logarithm's
+  // absolute error. logf adds 2 u |log sum|, x_target - m adds u of itself, and the result adds u of the loss, at most
+  // u of both together.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t r = range.begin; r < range.end; ++r) {
@@ -48,7 +49,7 @@ class CrossEntropy : public SoftmaxProblem {
     }
   }
 
-  bool finite_on_random() const override { return false; }  // some targets are outside
+  bool finite_on_random() const override { return false; }  // some targets are out of range
 
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, with_targets<spread>},
@@ -64,8 +65,8 @@ class CrossEntropy : public SoftmaxProblem {
             {"one NaN", false, with_targets<one_nan>}};
   }
 
-  // Empty, single rows and columns; lengths around powers of two and where steps switch kernels; odd ones, whose rows
-  // start anywhere between multiples of 16 bytes; more rows than a tile has; long rows that are cut into parts.
+  // Empty sizes, single rows and columns; lengths around powers of two and where steps switch kernels; odd lengths,
+  // whose rows have any alignment; more rows than a tile has; long rows that are cut into parts.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0}, {0, 7}, {7, 0}, {1, 1}, {70, 1}, {133, 3}, {67, 4}, {2, 1031}};
     for (const std::size_t cols : {2, 5, 16, 31, 32, 33, 64, 65, 127, 128, 129}) sizes.push_back({35, cols});

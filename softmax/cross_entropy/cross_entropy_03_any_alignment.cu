@@ -9,7 +9,7 @@
 
 constexpr int kLoads = 4;  // float4 in flight per thread
 
-// The pair of the set s and of the elements in v together: one maximum, then one exp for each.
+// Returns the pair of s and the elements in v together: one maximum, then one exp per element.
 __device__ static MaxSum merge_float4(MaxSum s, const float4 (&v)[kLoads]) {
   float max = s.max;
 #pragma unroll
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kBlock)
   const std::size_t front = min(to_boundary, cols), n4 = (cols - front) / 4, behind = front + 4 * n4;
   const float4* x4 = reinterpret_cast<const float4*>(x + front);
 
-  // whole groups of kLoads float4, single ones, and what is before and after the float4
+  // full groups of kLoads float4, single float4, and the elements before and after them
   MaxSum s = {-INFINITY, 0.0f};
   std::size_t i = tid;
   for (; i + (kLoads - 1) * kBlock < n4; i += kLoads * kBlock) {

@@ -1,6 +1,6 @@
 // Problem:  step 03 gives each row a block: five rows of 53 million fill 5 of 132 SMs, and two elements get 32 threads.
-// Idea:     cut long rows into splits that fill the GPU; a second kernel merges their pairs (max, sum). Short rows come
-//           through shared memory in tiles, a thread or a few for each. The rule: cross_entropy_shapes.hpp.
+// Idea:     cut long rows into splits that fill the GPU; a second kernel merges their pairs (max, sum). Tiles of short
+//           rows pass through shared memory, one thread or a few per row. The rule: cross_entropy_shapes.hpp.
 // Expect:   0.85 to 0.95 of a read from 129 elements on. 0.6 to 0.9 for shorter rows, which fill the issue slots.
 // Measured: 0.99x step 03, 0.95 of a read at 4096x50257 (H200).
 // Why:      these rows suit step 03. At 8x8000009 and 2^22x10 it is 10 and 39x step 03; issue slots do not limit it.
@@ -14,7 +14,7 @@ constexpr int kLoads = 4;  // float4 in flight per thread
 constexpr unsigned kMergeBlock = 128;
 constexpr unsigned block_of(unsigned threads) { return threads < 128 ? 128 : threads; }  // for several rows, or for one
 
-// kThreads threads for each row, or for part blockIdx.y of it: the elements from blockIdx.y * part_cols on. Stores the
+// kThreads threads for each row, or for its part blockIdx.y: the elements from blockIdx.y * part_cols on. Stores the
 // loss if there is one part, else the part's pair.
 template <unsigned kThreads, unsigned kBlock = block_of(kThreads)>
 __global__ void __launch_bounds__(kBlock)
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kBlock)
   s = merge(s, {edge, 1.0f});
 
   // merge the row's threads, store
-  const float logit = gridDim.y == 1 ? logit_of(x, wanted, cols) : 0.0f;  // in flight meanwhile
+  const float logit = gridDim.y == 1 ? logit_of(x, wanted, cols) : 0.0f;  // in flight during the merge
   if constexpr (kThreads <= 32) {
     s = warp_merge<kThreads>(s);
   } else {
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// A block for each row.
+// Merges the pairs of a row's parts, one block per row.
 __global__ void __launch_bounds__(kMergeBlock)
     cross_entropy_merge(const MaxSum* __restrict__ pairs, const float* __restrict__ x, const int* __restrict__ target,
                         float* __restrict__ loss, std::size_t cols, unsigned parts) {
@@ -102,7 +102,7 @@ static void launch(const float* x, const int* target, float* loss, std::size_t r
 }
 
 // exp, a float4's sum; per kLoads float4 exp, product and kLoads additions; the edge's merge; 2 times 10 over lanes and
-// warps. Of parts 6 per merge that a thread does, and 10 merges over the block.
+// warps. With parts, 6 per merge of a thread and 10 merges over the block.
 static std::size_t roundings(std::size_t cols) {
   if (short_rows(cols) < kShortRowsCount) return cross_entropy_short::roundings(cols);
   const std::size_t turns = ceil_div(cols, std::size_t{4} * kLoads * (8u << long_kernel(cols)));

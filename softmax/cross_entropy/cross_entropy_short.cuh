@@ -1,4 +1,4 @@
-// Rows of up to 128 elements, for cross_entropy 04: a tile of rows comes to shared memory in one piece, by float4.
+// Kernel of cross_entropy 04 for rows of up to 128 elements. It copies a tile of rows to shared memory by float4.
 #pragma once
 #include "cross_entropy_shapes.hpp"
 #include "../online_softmax.cuh"
@@ -7,7 +7,7 @@
 
 #include <utility>
 
-// The logit of a row's target; of one outside of the row NaN, as its loss must be. One below 0 becomes a large number.
+// Returns the logit of a row's target, or NaN for a target outside the row. A negative target becomes a large number.
 template <typename Length>
 __device__ float logit_of(const float* x, int target, Length cols) {
   return static_cast<Length>(target) < cols ? x[target] : NAN;
@@ -15,13 +15,13 @@ __device__ float logit_of(const float* x, int target, Length cols) {
 
 namespace cross_entropy_short {
 
-// `tile` rows for a block; kLanes lanes take one of them after another, of kLongest elements at most.
+// A block has `tile` rows. kLanes lanes take one row after another, of kLongest elements at most.
 template <unsigned kLongest, unsigned kLanes>
 __global__ void __launch_bounds__(kTileBlock, 1024 / kTileBlock)
     cross_entropy_tile(const float* __restrict__ x, const int* __restrict__ target, float* __restrict__ loss,
                        unsigned rows, unsigned cols, unsigned tile) {
   constexpr unsigned kGroups = kTileBlock / kLanes, kElements = kLongest / kLanes;
-  __shared__ float4 staged[kGroups * kLongest / 4 + 2 + kLanes];  // the last row's lanes may read some elements further
+  __shared__ float4 staged[kGroups * kLongest / 4 + 2 + kLanes];  // lanes may read a few elements past the last row
   __shared__ int targets[kGroups * kMostTimes];
   const unsigned tid = threadIdx.x, group = tid / kLanes;
   const unsigned first = blockIdx.x * tile, own = min(rows - first, tile), all = own * cols;
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kTileBlock, 1024 / kTileBlock)
   target += first;
   loss += first;
 
-  // load: whole float4 to staged[1] and on, so that the rows start `head` floats before staged[1]
+  // load: whole float4 from staged[1] on; the rows start `head` floats before staged[1]
   const unsigned head = min(floats_to_boundary(x), all), units = (all - head) / 4, behind = head + 4 * units;
   float* const piece = reinterpret_cast<float*>(staged + 1) - head;
 #pragma unroll 1
@@ -44,8 +44,8 @@ __global__ void __launch_bounds__(kTileBlock, 1024 / kTileBlock)
   __pipeline_wait_prior(0);
   __syncthreads();
 
-  // A lane's elements are `start` XOR multiples of kLanes. Where a power of two divides the length, many rows start at
-  // the same bank, so each group takes its elements in another order, within blocks of that power of two.
+  // A lane's elements are `start` XOR multiples of kLanes. If a power of two divides the length, many rows start at the
+  // same bank, so each group takes its elements in a different order, within blocks of that power of two.
   const unsigned power = cols & (0u - cols), turn = (group * min(power, 32u) / 32 * kLanes) & (power - 1);
   const unsigned start = turn + tid % kLanes;
 
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kTileBlock, 1024 / kTileBlock)
     float v[kElements], max = -INFINITY, sum = 0.0f;
 #pragma unroll
     for (unsigned k = 0; k < kElements; ++k) {
-      if (k / 2 * 2 * kLanes >= cols) break;  // the whole grid
+      if (k / 2 * 2 * kLanes >= cols) break;  // uniform in the grid
       const float element = row[k * kLanes ^ start];
       v[k] = (k * kLanes ^ start) < length ? element : -INFINITY;
       max = fmaxf(max, v[k]);
@@ -80,7 +80,7 @@ Kernel kernel_of(std::size_t shape, std::index_sequence<kShapes...>) {
   return kernels[shape];
 }
 
-// short_rows(cols) < kShortRowsCount; rows is not 0.
+// Requires short_rows(cols) < kShortRowsCount and rows > 0.
 inline void launch(const float* x, const int* target, float* loss, std::size_t rows, std::size_t cols) {
   const std::size_t shape = short_rows(cols);
   const unsigned tile = rows_of_tile(kShortRows[shape], cols);

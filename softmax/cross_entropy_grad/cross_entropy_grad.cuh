@@ -1,6 +1,6 @@
 // Gradient of the row-wise cross entropy by its logits.
 //   dx_rj = (softmax(x_r)_j - [j = target_r]) * scale,
-// with [...] 1 where it holds, else 0. scale is the gradient of each row's loss: 1 / rows for the mean over the rows.
+// where [...] is 1 if the condition holds, else 0. scale is the gradient of each row's loss: 1 / rows for their mean.
 //
 // Decided: a target outside of [0, cols) makes its row NaN, as the loss of `cross_entropy` is. (PyTorch stops the
 // program, except for one value that it ignores: zeros.) NaN, +inf or only -inf in a row makes the row NaN.
@@ -10,12 +10,12 @@
 
 class CrossEntropyGrad : public SoftmaxProblem {
  public:
-  // x and dx hold rows * cols floats without gaps, target one int per row; nothing overlaps. No pointer need be 16-byte
-  // aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31. scale is finite.
+  // x and dx hold rows * cols floats without gaps, target one int per row. Arrays do not overlap and need not be
+  // 16-byte aligned; cols need not be a multiple of 4. rows and cols may be 0; rows is below 2^31. scale is finite.
   using Launch = void (*)(const float* x, const int* target, float* dx, std::size_t rows, std::size_t cols,
                           float scale);
 
-  // Roundings: of softmax, as SoftmaxProblem counts them.
+  // roundings: those of the softmax, as SoftmaxProblem counts them.
   explicit CrossEntropyGrad(Launch launch, Roundings roundings = any_roundings)
       : SoftmaxProblem(roundings), launch_(launch) {}
 
@@ -33,7 +33,7 @@ class CrossEntropyGrad : public SoftmaxProblem {
     launch_(device.at<const float>(0), device.at<const int>(1), device.at<float>(2), size[0], size[1], size.scalars[0]);
   }
 
-  // The softmax is off by what SoftmaxProblem::tolerance() says. The subtraction and the product with scale add u of
+  // SoftmaxProblem::tolerance() bounds the error of the softmax. The subtraction and the product with scale add u of
   // the result each. Results below 2^-126 are multiples of 2^-149, and so is a softmax, which scale then multiplies.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
@@ -67,7 +67,7 @@ class CrossEntropyGrad : public SoftmaxProblem {
             {"-inf in a block", false, with_targets<block, inside>},
             {"one NaN", false, with_targets<one_nan, inside>}};
   }
-  // A pattern gives a target as a share of cols.
+  // A pattern gives a target as a fraction of cols.
   double element(const ladder::Size& size, const ladder::Pattern& pattern, std::uint64_t seed, std::size_t buffer,
                  std::size_t i, std::size_t n) const override {
     const double value = pattern.value(seed, buffer, i, n);
@@ -75,8 +75,8 @@ class CrossEntropyGrad : public SoftmaxProblem {
     return buffer == 1 ? std::fmin(std::floor(value * static_cast<double>(size[1])), most) : value;
   }
 
-  // Empty, single rows and columns; lengths around powers of two, blocks and what a thread loads at once; odd ones,
-  // whose rows start anywhere between multiples of 16 bytes; rows longer than a block's shared memory.
+  // Empty sizes, single rows and columns; lengths around powers of two, blocks and what a thread loads at once; odd
+  // lengths, whose rows have any alignment; rows longer than a block's shared memory.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0}, {0, 7}, {7, 0}, {1, 1}, {70, 1}, {133, 3}, {67, 4}, {2, 1031}};
     for (const std::size_t cols : {2, 5, 8, 11, 16, 31, 32, 33, 64, 65, 127, 128, 129}) sizes.push_back({11, cols});
@@ -114,7 +114,7 @@ class CrossEntropyGrad : public SoftmaxProblem {
   }
   static double inside(std::uint64_t h) { return static_cast<double>(h >> 11) / (std::uint64_t{1} << 53); }
   static double last(std::uint64_t) { return 1 - 1e-12; }
-  // A quarter is below 0, a quarter is cols, a few are far beyond.
+  // A quarter of the targets is below 0, a quarter is cols, and a few are far beyond.
   static double some_outside(std::uint64_t h) {
     if (h % 16 == 0) return 1e12;
     return h % 4 == 1 ? -inside(h) - 1e-9 : h % 4 == 2 ? 1 : inside(h);

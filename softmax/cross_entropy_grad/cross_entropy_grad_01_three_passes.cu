@@ -3,7 +3,7 @@
 // Expect:   0.3 to 0.5 of a copy at 4096x50257: three reads and a write are twice a copy's bytes. Up to 1056 rows in
 //           flight are 212 MB, four times L2. 0.5 to 0.8 at 1024 and 4096 columns, whose rows in flight L2 holds.
 // Measured: 0.33 of a copy at 4096x50257 (H200).
-// Next:     the one hot vector is never stored. Who subtracts the 1, and when?
+// Next:     the one hot vector is never stored. Which thread subtracts the 1, and when?
 #include "cross_entropy_grad.cuh"
 #include "../online_softmax.cuh"  // group_max, group_sum
 

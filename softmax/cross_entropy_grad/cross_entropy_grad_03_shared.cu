@@ -8,7 +8,7 @@
 #include "cross_entropy_grad.cuh"
 #include "../online_softmax.cuh"
 
-// Threads of a block. In short rows, too, each has several loads in flight.
+// Returns the threads per block. Short rows get fewer, so that each thread still has several loads in flight.
 static int block_for(std::size_t cols) { return cols <= 1024 ? 128 : 512; }
 
 // The first `held` elements of the row stay in shared memory.
@@ -28,7 +28,7 @@ __global__ void cross_entropy_grad_shared(const float* __restrict__ x, const int
     max = fmaxf(max, row[j]);
   }
 
-  // sum: of what is held, then the rest by the online rule
+  // sum: the held elements, then the rest by the online rule
   MaxSum s = {max, 0.0f};
   for (int j = tid; j < held; j += kBlock) s.sum += expf(row[j] - shift_for(max));
   for (std::size_t j = held + tid; j < cols; j += kBlock) s = merge(s, {x[j], 1.0f});
@@ -44,7 +44,7 @@ __global__ void cross_entropy_grad_shared(const float* __restrict__ x, const int
   for (std::size_t j = held + tid; j < cols; j += kBlock) dx[j] = grad(j, x[j]);
 }
 
-// Elements of a row that one block's shared memory holds; 1 KB of it is for block_merge.
+// Returns how many elements of a row fit in a block's shared memory, less 1 KB for block_merge.
 static int held_of(std::size_t cols) {
   const std::size_t bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10);
   return static_cast<int>(std::min(cols, bytes / sizeof(float)));

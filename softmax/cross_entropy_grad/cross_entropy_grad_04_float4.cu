@@ -2,14 +2,14 @@
 // Idea:     split each row at its own 16-byte boundaries: up to 3 elements before and 3 after are edges, one for each
 //           of six threads, kept in registers. Between them are aligned float4, in shared memory.
 // Expect:   1.1 to 1.3x step 03, 0.65 to 0.85 of a copy at 4096x50257: one block per SM, so loads and stores alternate.
-//           0.9 to 1.2x at 16384x4096. Less where x and dx differ in their distance from a boundary: it stores floats.
+//           0.9 to 1.2x at 16384x4096. Less if x and dx have different alignments, because it then stores floats.
 // Measured: 1.14x step 03, 0.69 of a copy at 4096x50257 (H200).
 // Next:     128256 logits are 513 KB. Which cluster holds them? (One of four blocks, as in row_softmax 08.)
 #include "cross_entropy_grad.cuh"
 #include "../float4_row.cuh"
 #include "peeled.cuh"
 
-// Threads of a block. In short rows, too, each has several loads in flight.
+// Returns the threads per block. Short rows get fewer, so that each thread still has several loads in flight.
 static int block_for(std::size_t cols) { return cols <= 1024 ? 64 : cols <= 4096 ? 256 : 512; }
 
 // The first `most` float4 of the row, or all, stay in shared memory.
@@ -34,7 +34,7 @@ __global__ void cross_entropy_grad_float4(const float* __restrict__ x, const int
     max = fmaxf(max, max4(row[i]));
   }
 
-  // sum: of what is held, then the rest by the online rule
+  // sum: the held elements, then the rest by the online rule
   MaxSum s = {max, expf(edge - shift_for(max))};
   for (int i = tid; i < held; i += kBlock) s.sum += sum4(exp4(row[i], shift_for(max)));
   for (std::size_t i = held + tid; i < peeled.units; i += kBlock) s = merge(s, pair_of(x4[i]));
@@ -55,7 +55,7 @@ __global__ void cross_entropy_grad_float4(const float* __restrict__ x, const int
   for (std::size_t i = held + tid; i < peeled.units; i += kBlock) put(i, x4[i]);
 }
 
-// The most float4 that a block's shared memory holds; 1 KB of it is for block_merge.
+// Returns how many float4 fit in a block's shared memory, less 1 KB for block_merge.
 static int most_held() {
   return (device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (1 << 10)) / static_cast<int>(sizeof(float4));
 }

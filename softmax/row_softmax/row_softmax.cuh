@@ -6,8 +6,8 @@
 
 class RowSoftmax : public SoftmaxProblem {
  public:
-  // x and y hold rows * cols floats without gaps, and do not overlap. No pointer need be 16-byte
-  // aligned, nor need cols be a multiple of 4. Either may be 0; rows is below 2^31.
+  // x and y hold rows * cols floats without gaps, and do not overlap. They need not be 16-byte aligned, and cols need
+  // not be a multiple of 4. rows and cols may be 0; rows is below 2^31.
   using Launch = void (*)(const float* x, float* y, std::size_t rows, std::size_t cols);
 
   explicit RowSoftmax(Launch launch, Roundings roundings = any_roundings)
@@ -21,8 +21,8 @@ class RowSoftmax : public SoftmaxProblem {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1]);
   }
 
-  // Empty, single rows and columns; lengths around powers of two; rows that just fit lanes and blocks as float4 with
-  // three edge elements; longer than a block's shared memory, and a cluster's; more short rows than a block takes.
+  // Empty sizes, single rows and columns; lengths around powers of two; rows that just fit lanes and blocks as float4
+  // plus three edge elements; rows longer than the shared memory of a block, and of a cluster; many short rows.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},  {0, 7},  {7, 0},  {1, 1},   {70, 1},  {11, 2},   {133, 3},  {67, 4},
                                        {35, 5}, {11, 8}, {35, 9}, {35, 16}, {35, 17}, {300, 13}, {19, 516}, {2, 1031}};
@@ -30,14 +30,14 @@ class RowSoftmax : public SoftmaxProblem {
     for (const std::size_t cols : {255, 256, 259, 512, 515, 1023, 1024, 1027, 1028}) sizes.push_back({3, cols});
     for (const std::size_t cols : {2048, 2051, 4097, 8196, 12345, 16384, 32771, 65540}) sizes.push_back({2, cols});
 #ifndef CUDA_EMU
-    // Many rows of a block each take long on the CPU backend; it has no clusters.
+    // One block per row is slow on the CPU backend for many rows. It has no clusters.
     for (const std::size_t cols : {1, 2, 3, 8, 11}) sizes.push_back({4099, cols});
     for (const std::size_t cols : {43011, 50257, 86019, 131072, 131076, 172035, 344067, 344068, 1400004})
       sizes.push_back({2, cols});
 #endif
     return sizes;
   }
-  // More than 2^31 elements in short rows and in long ones; more than 2^27 rows, 2^32 threads of which 32 share a row.
+  // More than 2^31 elements in short rows and in long ones; then 2^27 rows, so 2^32 threads if 32 share a row.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{(1 << 21) + 5, 1028}, {1025, (1 << 21) + 4}, {(1 << 27) + 5, 4}};
   }

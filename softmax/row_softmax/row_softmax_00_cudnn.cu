@@ -1,5 +1,5 @@
 // The library: cudnnSoftmaxForward over the rows, in the mode that is faster at that length (measured on an H100).
-// Its sizes are ints, so large matrices go in pieces.
+// cuDNN's sizes are ints, so large matrices are processed in pieces.
 // needs: gpu
 // links: cudnn
 #include "row_softmax.cuh"

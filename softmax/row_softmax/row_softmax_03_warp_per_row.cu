@@ -4,14 +4,14 @@
 // Expect:   2 to 5x step 02 at 128. 0.3 to 1.0x from 1024 on: an SM works on 64 rows at a time instead of 8, and they
 //           leave the caches before they are read again.
 // Measured: 1.32x step 02, 1.15x cuDNN at 32768x1024 (H200); 0.84x, 0.73x (H100).
-// Why:      probably L2, 60 MB on the H200 and 50 MB on the H100: the 8448 rows in work are 35 MB. ncu (H200): DRAM
+// Why:      probably L2, 60 MB on the H200 and 50 MB on the H100: the 8448 rows in progress are 35 MB. ncu (H200): DRAM
 //           reads 157 MB for a matrix of 134 MB, so L2 serves most of the later reads.
 // Next:     does lane 0 have to pass anything on?
 #include "row_softmax.cuh"
 
 constexpr int kBlock = 256;
 
-// Maximum and sum over the warp, returned to lane 0. All 32 lanes must call them.
+// Return the maximum and the sum over the warp to lane 0. All 32 lanes must call them.
 __device__ static float warp_max(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v = fmaxf(v, __shfl_down_sync(0xffffffff, v, offset));
@@ -40,7 +40,7 @@ __global__ void row_softmax_warp_per_row(const float* __restrict__ x, float* __r
   __syncwarp();
   max = row_max[warp];
 
-  // sum of exponentials, in a place of its own: other lanes may still read the maximum
+  // sum of exponentials, in its own array: other lanes may still read the maximum
   float sum = 0.0f;
   for (std::size_t j = lane; j < cols; j += 32) sum += expf(x[j] - max);
   sum = warp_sum(sum);

@@ -1,14 +1,14 @@
 // Problem:  step 03 passes every result through lane 0 and shared memory.
 // Idea:     __shfl_xor_sync, a butterfly: lane i exchanges with lanes i ^ 16, i ^ 8, ... i ^ 1. All lanes end with the
 //           result, and with the same bits, because both partners add the same two numbers.
-// Expect:   1.0 to 1.05x step 03 at 128, where the way through shared memory counts; 1.0x on long rows.
+// Expect:   1.0 to 1.05x step 03 at 128, where the detour through shared memory counts; 1.0x on long rows.
 // Measured: 0.99x step 03, 1.15x cuDNN at 32768x1024 (H200); 1.00x, 0.73x (H100).
 // Next:     three reads for one write. How few are enough?
 #include "row_softmax.cuh"
 
 constexpr int kBlock = 256;
 
-// Maximum and sum over the warp, returned to every lane. All 32 lanes must call them.
+// Return the maximum and the sum over the warp to every lane. All 32 lanes must call them.
 __device__ static float warp_max(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, offset));

@@ -12,7 +12,7 @@ constexpr int kBlock = 256;
 constexpr int kKept = 8;                // chunks of the row in registers, one float4 per lane each
 constexpr std::size_t kChunk = 4 * 32;  // elements that the warp loads at once, four for each lane
 
-// kAligned: x, y 16-byte aligned, cols % 4 == 0: a lane loads a float4. Otherwise four floats 32 apart, also coalesced.
+// kAligned: x, y 16-byte aligned and cols % 4 == 0: a lane loads a float4. Else four floats 32 apart, also coalesced.
 template <bool kAligned>
 __global__ void row_softmax_registers(const float* __restrict__ x, float* __restrict__ y, std::size_t rows,
                                       std::size_t cols) {
@@ -23,7 +23,7 @@ __global__ void row_softmax_registers(const float* __restrict__ x, float* __rest
   y += row * cols;
 
   // load: 8 independent float4; -inf past the end changes neither maximum nor sum
-  const std::size_t first = kAligned ? 4 * lane : lane;  // of this lane's elements of a chunk
+  const std::size_t first = kAligned ? 4 * lane : lane;  // the lane's first element in a chunk
   const auto at = [&](std::size_t j) { return j < cols ? x[j] : -INFINITY; };
   float4 v[kKept];
 #pragma unroll

@@ -17,7 +17,7 @@ __global__ void row_softmax_shared(const float* __restrict__ x, float* __restric
                                    unsigned chunks) {
   extern __shared__ float4 row[];  // [chunk][thread]
   const unsigned tid = threadIdx.x;
-  const std::size_t first = kAligned ? 4 * tid : tid;  // first of this thread's elements of a chunk
+  const std::size_t first = kAligned ? 4 * tid : tid;  // the thread's first element in a chunk
   x += blockIdx.x * cols;
   y += blockIdx.x * cols;
 
@@ -43,9 +43,9 @@ __global__ void row_softmax_shared(const float* __restrict__ x, float* __restric
   for (std::size_t j = chunks * kChunk + tid; j < cols; j += kBlock) y[j] = expf(x[j] - s.max) * inverse;
 }
 
-// Chunks of a row that one block's shared memory holds.
+// Returns how many chunks of a row fit in a block's shared memory.
 static std::size_t chunks_of(std::size_t cols) {
-  // 227 KB is the most that a block can have on today's GPUs; 1 KB is for block_merge
+  // 227 KB is the largest limit of today's GPUs; 1 KB is for block_merge
   const int bytes = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = bytes / (kBlock * sizeof(float4));
   return std::min(ceil_div(cols, kChunk), most);

@@ -16,7 +16,7 @@ constexpr int kBlock = 512;
 constexpr unsigned kCluster = 8;            // blocks per row: the largest portable cluster
 constexpr std::size_t kChunk = 4 * kBlock;  // elements that a block loads at once, four for each thread
 
-// The first `chunks` chunks of each block stay in its shared memory. The blocks take every eighth chunk of the row.
+// The blocks take every eighth chunk of the row. Each keeps its first `chunks` chunks in shared memory.
 template <bool kAligned>
 __global__ void __cluster_dims__(kCluster)
     row_softmax_cluster(const float* __restrict__ x, float* __restrict__ y, std::size_t cols, unsigned chunks) {
@@ -49,7 +49,7 @@ __global__ void __cluster_dims__(kCluster)
   s = block_merge(s);
   cluster.barrier_wait();  // all blocks have started: their shared memory may be written
   if (tid < kCluster) *cluster.map_shared_rank(&blocks[rank], tid) = s;
-  cluster.sync();  // all pairs have arrived; from here on a block reads only its own shared memory, and may end
+  cluster.sync();  // all pairs have arrived; from here on a block reads only its own shared memory, and may exit
   s = warp_merge(lane < kCluster ? blocks[lane] : MaxSum{-INFINITY, 0.0f});
 
   // store
@@ -61,9 +61,9 @@ __global__ void __cluster_dims__(kCluster)
   for (std::size_t j = remainder; j < cols; j += kCluster * kBlock) y[j] = expf(x[j] - s.max) * inverse;
 }
 
-// Chunks of a row that each block's shared memory holds.
+// Returns how many chunks of a row fit in each block's shared memory.
 static std::size_t chunks_of(std::size_t cols) {
-  // 227 KB is the most that any GPU has; 1 KB is for `blocks` and block_merge
+  // 227 KB is the largest limit of today's GPUs; 1 KB is for `blocks` and block_merge
   const int bytes = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = bytes / (kBlock * sizeof(float4));
   return std::min(ceil_div(cols, (kCluster * kChunk)), most);
@@ -76,7 +76,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
       aligned_for<float4>(x, y) && cols % 4 == 0 ? row_softmax_cluster<true> : row_softmax_cluster<false>;
   const auto bytes = static_cast<int>(chunks * kBlock * sizeof(float4));
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  constexpr std::size_t most = std::size_t{1} << 27;  // rows in a launch, so that there are fewer than 2^31 blocks
+  constexpr std::size_t most = std::size_t{1} << 27;  // rows per launch, so that there are fewer than 2^31 blocks
   for (std::size_t i = 0; i < rows; i += most) {
     const auto grid = static_cast<unsigned>(std::min(most, rows - i) * kCluster);
     kernel<<<grid, kBlock, bytes>>>(x + i * cols, y + i * cols, cols, chunks);

@@ -8,10 +8,10 @@
 #include "peeled.cuh"
 #include "../float4_row.cuh"
 
-constexpr unsigned kRelayBlock = 256, kRelayKept = 8;  // threads of a block, and the float4 of each
+constexpr unsigned kRelayBlock = 256, kRelayKept = 8;  // threads per block, and float4 per thread
 constexpr unsigned kChunkUnits = kRelayBlock * kRelayKept;
 
-// A row is `chunks` chunks of kChunkUnits float4. In step i one half of the blocks reads row i, the other row i - lag
+// A row is `chunks` chunks of kChunkUnits float4. In step i half of the blocks read row i; the others read row i - lag
 // again. Blocks number themselves as they start and wait only for smaller numbers, which never wait for larger ones: no
 // deadlock. `pairs` has rows * chunks words, all kNoPair; `counter` starts at ~0u.
 __global__ void __launch_bounds__(kRelayBlock, 4)
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kRelayBlock, 4)
   y += row * cols;
   pairs += row * chunks;
 
-  // load: 8 independent float4, and an element before the row's first 16-byte boundary or after the last one
+  // load: 8 independent float4, and an element of the row's head or tail (peeled.cuh)
   const Peeled<128> part(x, cols);
   const std::size_t first = min(std::size_t{chunk} * kChunkUnits, part.units), begin = part.head + 4 * first;
   const auto count = static_cast<unsigned>(min(part.units - first, std::size_t{kChunkUnits}));
@@ -81,13 +81,13 @@ static void launch_relay(const float* x, float* y, std::size_t rows, std::size_t
   const auto chunks = static_cast<unsigned>(chunks_of_row(cols));
   // Readers lead by a quarter of L2, because results occupy it too, but by at least one row.
   const std::size_t ahead = std::max<std::size_t>(l2_bytes() / 4 / (cols * sizeof(float)), 1);
-  // rows of a launch, limited so that the pairs take little memory and the blocks can be counted
+  // rows per launch, limited so that the pairs take little memory and 32 bits count the blocks
   const std::size_t most = std::max<std::size_t>((std::size_t{1} << 22) / chunks, 1);
   for (std::size_t i = 0; i < rows; i += most) {
     const std::size_t count = std::min(most, rows - i), words = count * chunks;
     const auto lag = static_cast<unsigned>(std::min(ahead, count));
     auto* const pairs = scratch<unsigned long long>(words + 1);
-    CUDA_CHECK(cudaMemsetAsync(pairs, 0xff, (words + 1) * sizeof *pairs));  // and the counter
+    CUDA_CHECK(cudaMemsetAsync(pairs, 0xff, (words + 1) * sizeof *pairs));  // also the counter
     const auto grid = static_cast<unsigned>((count + lag) * 2 * chunks);
     row_softmax_relay<<<grid, kRelayBlock>>>(x + i * cols, y + i * cols, count, cols, chunks, lag, pairs,
                                              reinterpret_cast<unsigned*>(pairs + words));

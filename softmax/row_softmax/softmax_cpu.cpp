@@ -1,11 +1,11 @@
-// Softmax of rows on the CPU, a ladder of its own, so that the GPU is set against a fair CPU:
+// Row softmax on the CPU: a ladder of its own, so that the GPU is compared with a fast CPU version.
 //
 //   softmax_cpu              checks every variant, then times it on 16384 x 1024
 //   softmax_cpu ROWS COLS    the same at another size
 //   softmax_cpu --check      only checks, on awkward sizes
 //
-// Every variant is checked against the same reference as the GPU's steps, in double. The last one, which does not
-// subtract the maximum, is wrong and must fail that check. Exit status: 0 if so.
+// Every variant is checked against the same double-precision reference as the GPU steps. The last one, which does not
+// subtract the maximum, is wrong and must fail that check. Exit status: 0 if all this holds.
 #include "row_softmax.cuh"
 #include "runner/definitions.hpp"
 #include "runner/host_variants.hpp"
@@ -34,15 +34,15 @@ void online(Row x, float* __restrict__ y, long cols) {
     if (x[j] > max) {
       sum = sum * std::exp(max - x[j]) + std::exp(x[j] - x[j]);  // 1, but NaN for +inf
       max = x[j];
-    } else if (x[j] != -kInfinity) {  // that adds 0, also while the maximum is -inf
+    } else if (x[j] != -kInfinity) {  // -inf adds 0, also while the maximum is -inf
       sum += std::exp(x[j] - max);
     }
   }
   for (long j = 0; j < cols; ++j) y[j] = std::exp(x[j] - max) / sum;
 }
 
-// exp(x) for x <= 0, of arithmetic only, so that the compiler can compute 8 or 16 at a time: 2^k e^r with |r| <= ln 2 /
-// 2 and Taylor's polynomial of degree 7 for e^r, which is off by 0.09 u. NaN stays NaN.
+// Returns exp(x) for x <= 0 with arithmetic only, so that the compiler can compute 8 or 16 at a time: 2^k e^r with |r|
+// <= ln 2 / 2 and Taylor's polynomial of degree 7 for e^r, which is off by 0.09 u. NaN stays NaN.
 inline float exp_of_negative(float x) {
   x = x < -110.0f ? -110.0f : x;                   // e^-110 is 0 in float
   constexpr float kRound = 12582912.0f;            // 1.5 x 2^23: adding it rounds to a whole number
@@ -60,7 +60,7 @@ inline float exp_of_negative(float x) {
   p = p * r + 1;
   unsigned bits;
   std::memcpy(&bits, &shifted, sizeof bits);
-  // 2^k as the product of two powers, since k may be as low as -159 and the result subnormal
+  // 2^k is the product of two powers, because k may be as low as -159 and the result subnormal
   const int exponent = static_cast<int>(bits - 0x4b400000u), half = exponent >> 1;
   const unsigned first = static_cast<unsigned>(half + 127) << 23;
   const unsigned second = static_cast<unsigned>(exponent - half + 127) << 23;
@@ -87,7 +87,7 @@ void safe_simd(Row x, float* __restrict__ y, long cols) {
   for (long j = 0; j < cols; ++j) y[j] *= scale;
 }
 
-// Online by chunks that L1 holds: the maximum of a chunk, then its sum. Rescaled once per chunk, so both loops are
+// Online by chunks that fit in L1: the maximum of a chunk, then its sum. One rescaling per chunk, so both loops are
 // SIMD.
 constexpr long kChunk = 2048;
 
@@ -96,7 +96,7 @@ void online_simd(Row x, float* __restrict__ y, long cols) {
   for (long j0 = 0; j0 < cols; j0 += kChunk) {
     const long count = std::min(kChunk, cols - j0);
     const float higher = std::max(max, maximum(x + j0, count));
-    const float base = higher == -kInfinity ? 0 : higher;  // where all is -inf so far, each exponential is 0
+    const float base = higher == -kInfinity ? 0 : higher;  // if all are -inf so far, each exponential is 0
     float more = 0;
 #pragma omp simd reduction(+ : more)
     for (long j = j0; j < j0 + count; ++j) more += exp_of_negative(x[j] - base);
@@ -108,14 +108,14 @@ void online_simd(Row x, float* __restrict__ y, long cols) {
   for (long j = 0; j < cols; ++j) y[j] = exp_of_negative(x[j] - max) * scale;
 }
 
-// What overflows: exp(x) over the sum of exp(x).
+// The version that overflows: exp(x) over the sum of exp(x).
 void unsafe(Row x, float* __restrict__ y, long cols) {
   float sum = 0;
   for (long j = 0; j < cols; ++j) sum += y[j] = std::exp(x[j]);
   for (long j = 0; j < cols; ++j) y[j] /= sum;
 }
 
-// What any softmax must at least do.
+// What any softmax must do at least: read x and write y once.
 void copy(Row x, float* __restrict__ y, long cols) { std::copy(x, x + cols, y); }
 
 template <void (*row)(Row, float* __restrict__, long)>
@@ -150,7 +150,7 @@ std::string problem_of(const Variant& variant, const ladder::Case& c) {
   });
 }
 
-// Prints what fails, and returns whether all is as it should be.
+// Prints what fails. Returns true if all variants are right and the wrong one is caught.
 bool check(const ladder::Size& size) {
   const RowSoftmax problem(nullptr);
   bool ok = true;
@@ -200,7 +200,7 @@ int main(int argc, char** argv) {
   bool ok = true;
   if (only_check) {
     for (const ladder::Size& each : RowSoftmax(nullptr).test_sizes()) {
-      if (each[0] * each[1] < 5000) ok &= check(each);  // longer rows differ from 5001 elements in nothing
+      if (each[0] * each[1] < 5000) ok &= check(each);  // 5001 elements stand for all longer rows
     }
     ok &= check({2, 5001});
   } else {

@@ -6,7 +6,7 @@
 
 class Softmax : public SoftmaxProblem {
  public:
-  // x and y hold n floats, and do not overlap. Neither need be 16-byte aligned.
+  // x and y hold n floats and do not overlap. They need not be 16-byte aligned.
   using Launch = void (*)(const float* x, float* y, std::size_t n);
 
   explicit Softmax(Launch launch, Roundings roundings = any_roundings) : SoftmaxProblem(roundings), launch_(launch) {}
@@ -18,7 +18,7 @@ class Softmax : public SoftmaxProblem {
   void run(const ladder::Arrays& device, const ladder::Size& size) const override {
     launch_(device.at<const float>(0), device.at<float>(1), size[0]);
   }
-  // The longest one is three times what the 4 SMs of the CPU backend can hold.
+  // The longest vector is three times what the 4 SMs of the CPU backend can hold.
   std::vector<ladder::Size> test_sizes() const override { return ladder::awkward_lengths(); }
   std::vector<ladder::Size> huge_sizes() const override { return {{(std::size_t{1} << 31) + 3}}; }
   std::vector<ladder::Size> bench_sizes() const override {

@@ -8,14 +8,14 @@
 
 constexpr int kBlock = 256;
 
-// Unsigned integers in the order of the floats: negative floats have all bits flipped, the others the sign.
+// Maps floats to unsigned integers in the same order: negative floats have all bits flipped, the others only the sign.
 __device__ static unsigned ordered(float v) {
   const unsigned bits = __float_as_uint(v);
   return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 __device__ static float from_ordered(unsigned v) { return __uint_as_float(v >> 31 ? v & 0x7fffffffu : ~v); }
 
-// Before the launch *max is 0, below every ordered float. fmaxf drops NaN; the sum brings it back.
+// *max must be 0 before the launch, below every ordered float. fmaxf drops NaN; the sum keeps it.
 __global__ void softmax_max(const float* __restrict__ x, std::size_t n, unsigned* max) {
   const std::size_t threads = std::size_t{gridDim.x} * kBlock;
   float v = -INFINITY;
@@ -33,7 +33,7 @@ __global__ void softmax_max(const float* __restrict__ x, std::size_t n, unsigned
   }
 }
 
-// Before the launch *sum is 0.
+// *sum must be 0 before the launch.
 __global__ void softmax_sum(const float* __restrict__ x, std::size_t n, const unsigned* max, float* sum) {
   const std::size_t threads = std::size_t{gridDim.x} * kBlock;
   const float m = from_ordered(*max);
@@ -70,7 +70,7 @@ static void launch(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
   unsigned* max = scratch<unsigned>(2);
   float* sum = reinterpret_cast<float*>(max + 1);
-  CUDA_CHECK(cudaMemsetAsync(max, 0, 2 * sizeof(unsigned)));  // 0.0f too
+  CUDA_CHECK(cudaMemsetAsync(max, 0, 2 * sizeof(unsigned)));  // also the bits of 0.0f
   const unsigned grid = grid_size(n);
   softmax_max<<<grid, kBlock>>>(x, n, max);
   CUDA_CHECK(cudaGetLastError());

@@ -29,7 +29,7 @@ __global__ void softmax_cooperative(const float* __restrict__ x, float* __restri
   for (std::size_t i = first; i < n; i += threads) y[i] = expf(x[i] - s.max) / s.sum;
 }
 
-// Blocks that do not fit on the GPU at once could never all reach grid.sync(); the launch refuses them.
+// More blocks than are resident at once could never all reach grid.sync(); the launch refuses such a grid.
 static unsigned grid_size(std::size_t n) {
   return static_cast<unsigned>(std::min(ceil_div(n, kBlock), resident_blocks(softmax_cooperative, kBlock)));
 }

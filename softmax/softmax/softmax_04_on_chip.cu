@@ -13,10 +13,11 @@
 namespace cg = cooperative_groups;
 
 constexpr int kBlock = 1024;  // one block per SM
-constexpr int kKept = 8;      // float4 of each thread in registers: half of the 256 KB that an SM has
+constexpr int kKept = 8;      // float4 per thread in registers: half of an SM's 256 KB
 
-// Chunks of four elements per thread of the grid: kKept stay in registers, `chunks` in shared memory, the rest is read
-// again. `pairs` has one per block; it isn't const __restrict__, because other blocks write it meanwhile.
+// A chunk is four elements per thread of the grid: kKept chunks stay in registers, `chunks` in shared memory, the
+// others are read again. `pairs` has one per block; it isn't const __restrict__: other blocks write it while this
+// kernel runs.
 template <bool kAligned>
 __global__ void __launch_bounds__(kBlock, 1)
     softmax_on_chip(const float* __restrict__ x, float* __restrict__ y, std::size_t n, MaxSum* pairs, unsigned chunks) {
@@ -58,7 +59,7 @@ __global__ void __launch_bounds__(kBlock, 1)
   for (unsigned b = tid; b < gridDim.x; b += kBlock) s = merge(s, pairs[b]);
   s = block_merge(s);
 
-  // store: the remainder first, which may still be in L2
+  // store: the remainder first, because it may still be in L2
   const float inverse = 1.0f / s.sum;
   for (std::size_t i = remainder; i < end; i += stride) {
     store4<kAligned, kEvictFirst>(y, i, end, threads, exp4(load4<kAligned>(x, i, end, threads), s.max, inverse));
@@ -78,9 +79,9 @@ static unsigned grid_size(std::size_t n) {
   return static_cast<unsigned>(std::min<std::size_t>(ceil_div(n, 4 * kBlock), sm_count()));
 }
 
-// Chunks that shared memory holds, of those that registers do not.
+// Returns how many of the chunks that registers do not hold fit in shared memory.
 static unsigned shared_chunks(std::size_t n) {
-  // 227 KB is the most that any GPU has; 1 KB is for block_merge
+  // 227 KB is the largest limit of today's GPUs; 1 KB is for block_merge
   const int bytes = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = bytes / (kBlock * sizeof(float4));
   const std::size_t all = ceil_div(n, std::size_t{4} * kBlock * std::max(grid_size(n), 1u));

@@ -14,11 +14,11 @@
 namespace cg = cooperative_groups;
 
 constexpr int kBlock = 768;        // one block per SM
-constexpr unsigned kKept = 12;     // float4 of each thread in registers
-constexpr unsigned kInFlight = 6;  // float4 of a thread in flight while it works on another
+constexpr unsigned kKept = 12;     // float4 per thread in registers
+constexpr unsigned kInFlight = 6;  // float4 per thread in flight while it works on another
 
-// Chunks of a float4 per thread of the grid: kKept stay in registers, `chunks` in shared memory; the others are
-// streamed first, and read again. `pairs` has one per block; other blocks write it, so it isn't const __restrict__.
+// A chunk is a float4 per thread of the grid: kKept stay in registers, `chunks` in shared memory; the others are
+// streamed first and read again. `pairs` has one per block; other blocks write it, so it isn't const __restrict__.
 __global__ void __launch_bounds__(kBlock, 1) softmax_streamed(const float* __restrict__ x, float* __restrict__ y,
                                                               std::size_t n, MaxSum* pairs, unsigned chunks) {
   extern __shared__ float4 shared[];  // [chunk][thread]
@@ -27,13 +27,13 @@ __global__ void __launch_bounds__(kBlock, 1) softmax_streamed(const float* __res
   const Peeled<> part(x, n);
   const float4* const from = reinterpret_cast<const float4*>(x + part.head) + thread;
   float* const to = y + part.head + 4 * thread;
-  // the float4 of this thread, and how many of them are read again
+  // this thread's number of float4, and how many of them are read again
   const auto count = static_cast<unsigned>(thread < part.units ? (part.units - thread - 1) / threads + 1 : 0);
   const unsigned again = count - min(count, kKept + chunks);
   const float4 none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
   const bool aligned = alike(x, y);
 
-  // stream: chunks that are read again, by plain loads, so that L2 may hold them; then those for shared memory
+  // stream: first chunks that are read again, by plain loads, so that L2 may hold them; then those for shared memory
   const auto load = [&](unsigned j) {
     const unsigned k = j < again ? kKept + chunks + j : kKept + j - again;
     if (j >= again + chunks || k >= count) return none;
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kBlock, 1) softmax_streamed(const float* __res
   for (unsigned b = tid; b < gridDim.x; b += kBlock) s = merge(s, pairs[b]);
   s = block_merge(s);
 
-  // store: what is read again first, which may still be in L2
+  // store: first the float4 that are read again, because they may still be in L2
   const float inverse = 1.0f / s.sum;
   const auto store = [&](unsigned k, float4 u) {
     if (k < count) store_unit(to + 4 * (k * threads), exp4(u, s.max, inverse), aligned);
@@ -103,7 +103,7 @@ static std::size_t chunks_of(std::size_t n) {
 static void launch_streamed(const float* x, float* y, std::size_t n) {
   if (n == 0) return;
   const unsigned grid = grid_size(n);
-  // shared memory holds what registers do not: 227 KB is the most that any GPU has, 1 KB is for block_merge
+  // shared memory holds what registers do not: 227 KB is the largest limit of today's GPUs, 1 KB is for block_merge
   const int free = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = free / (kBlock * sizeof(float4)), all = chunks_of(n);
   auto chunks = static_cast<unsigned>(std::min(all - std::min<std::size_t>(all, kKept), most));

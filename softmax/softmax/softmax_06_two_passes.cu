@@ -9,11 +9,11 @@
 #include "../float4_row.cuh"
 
 constexpr int kReadBlock = 512, kScaleBlock = 256;
-constexpr unsigned kFlight = 8;  // float4 of a thread in flight while it reads
+constexpr unsigned kFlight = 8;  // float4 per thread in flight while it reads
 
-__device__ static unsigned blocks_done;  // tickets drawn; 0 between launches, of which one at a time may use it
+__device__ static unsigned blocks_done;  // tickets drawn, 0 between launches; launches must not overlap
 
-// The pair of x, stored in pairs[gridDim.x]; before it the blocks' pairs.
+// Stores the pair of x in pairs[gridDim.x], and the blocks' pairs before it.
 __global__ void __launch_bounds__(kReadBlock, 2)
     softmax_pair(const float* __restrict__ x, std::size_t n, MaxSum* __restrict__ pairs) {
   const Peeled<> part(x, n);
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kReadBlock, 2)
   if (edge < n) s = merge(s, {x[edge], 1.0f});
   s = block_merge(s);
 
-  // store the block's pair, draw a ticket; the block with the last one merges all pairs, in the same order every run
+  // store the block's pair, draw a ticket; the block with the last ticket merges all pairs, in the same order every run
   __shared__ bool last;
   if (threadIdx.x == 0) {
     pairs[blockIdx.x] = s;
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kReadBlock, 2)
   if (threadIdx.x == 0) pairs[gridDim.x] = s;
 }
 
-// y from x and its pair: a float4 per thread, and no loop. The first blocks take the end of x, which was read last.
+// Computes y from x and its pair, a float4 per thread, without a loop. The first blocks take the end of x, read last.
 __global__ void __launch_bounds__(kScaleBlock) softmax_scale_by_pair(const float* __restrict__ x, float* __restrict__ y,
                                                                      std::size_t n, const MaxSum* __restrict__ pair) {
   const Peeled<> part(x, n);
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kScaleBlock) softmax_scale_by_pair(const float
   if (edge < n) y[edge] = expf(x[edge] - s.max) * inverse;
 }
 
-// Two blocks on each SM, or fewer if there are not kFlight float4 for each thread.
+// Returns two blocks per SM, or fewer if there are not kFlight float4 for each thread.
 static unsigned blocks_that_read(std::size_t n) {
   const std::size_t most = 2 * static_cast<std::size_t>(sm_count());
   return static_cast<unsigned>(std::clamp<std::size_t>(ceil_div(n, 4 * kFlight * kReadBlock), 1, most));
@@ -85,7 +85,7 @@ static void launch_two_passes(const float* x, float* y, std::size_t n) {
   MaxSum* const pairs = scratch<MaxSum>(grid + 1);
   softmax_pair<<<grid, kReadBlock>>>(x, n, pairs);
   CUDA_CHECK(cudaGetLastError());
-  // threads for whole float4, and for the at most 6 elements at the edges
+  // threads for whole float4, and for at most 6 elements at the edges
   const auto blocks = static_cast<unsigned>(ceil_div(n / 4 + 8, kScaleBlock));
   softmax_scale_by_pair<<<blocks, kScaleBlock>>>(x, y, n, pairs + grid);
   CUDA_CHECK(cudaGetLastError());

@@ -31,7 +31,7 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   if (rows > 0 && cols > 0) launch_fastest(kCandidates, MatrixCall{x, y, rows, cols});
 }
 
-// The most of all candidates.
+// The largest bound of all candidates.
 static std::size_t roundings(std::size_t rows) {
   std::size_t most = std::max({roundings_few_rows(), roundings_held(), roundings_blocks<32, 512>(rows),
                                roundings_blocks<128, 512>(rows), roundings_blocks<8, 256>(rows)});

@@ -1,5 +1,5 @@
-// Columns of 65 to 16384 rows, 16-byte aligned: as few blocks as hold a tile of 32 columns in registers and shared
-// memory, a cluster if there are several (sm_90). Unlike in step 04 a cluster has one tile, and ends with it.
+// Kernel for 65 to 16384 rows, 16-byte aligned: as few blocks as hold a tile of 32 columns in registers and shared
+// memory, a cluster if there are several (sm_90). Unlike in step 04 a cluster takes one tile, and ends with it.
 #pragma once
 #include "../four_columns.cuh"
 #ifndef CUDA_EMU
@@ -9,14 +9,15 @@
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
-constexpr unsigned kTileLanes = 8, kTileColumns = 4 * kTileLanes;  // threads side by side, with four columns each
+constexpr unsigned kTileLanes = 8, kTileColumns = 4 * kTileLanes;  // neighbouring threads, with four columns each
 constexpr unsigned kTileThreads = 512, kTileWarps = kTileThreads / 32, kRowsAtOnce = kTileThreads / kTileLanes;
-constexpr unsigned kTileHeld = 8;  // float4 of each thread in registers, and as many in shared memory
+constexpr unsigned kTileHeld = 8;  // float4 per thread in registers, and as many in shared memory
 constexpr unsigned kMostBlocks = 16;
 constexpr std::size_t kTallest = std::size_t{kMostBlocks} * 2 * kTileHeld * kRowsAtOnce;
 
-// The merge over a cluster (sm_90 and newer). All threads call cluster_begin() first, columns_over_cluster() once.
-// Thread 16 * column + j sends its block's pair of the column to block j; totals[] becomes the cluster's.
+// Merges pairs over a cluster (sm_90 and newer). All threads must call cluster_begin() first, then
+// columns_over_cluster() once. Thread 16 * column + j sends its block's pair of the column to block j; totals[] gets
+// the cluster's pairs.
 __device__ inline void cluster_begin() {
 #ifndef CUDA_EMU
 #if __CUDA_ARCH__ >= 900
@@ -108,7 +109,7 @@ __global__ void __launch_bounds__(kTileThreads, 1024 / kTileThreads)
   for (unsigned k = 0; k < chunks; ++k) store(kTileHeld + k, shared[k * kTileThreads + tid]);
 }
 
-// Can this device run clusters of so many blocks? 16 are not portable: sm_90 and sm_100 have them, sm_120 has not.
+// Returns true if this device runs such clusters. 16 is not portable: sm_90 and sm_100 have it, sm_120 does not.
 inline bool has_clusters(unsigned blocks) {
 #ifndef CUDA_EMU
   const int major = device_attribute(cudaDevAttrComputeCapabilityMajor);
@@ -117,7 +118,7 @@ inline bool has_clusters(unsigned blocks) {
   return blocks == 1;
 }
 
-// As few blocks as hold the tile, a power of two, and the float4 of a thread in shared memory.
+// count: the smallest power of two of blocks that hold the tile; chunks: float4 per thread in shared memory.
 struct TileBlocks {
   unsigned count = 1, chunks;
   explicit TileBlocks(std::size_t rows) {

@@ -1,4 +1,4 @@
-// Columns of at most 64 rows: a thread has whole columns in registers, and waits for no other thread.
+// Kernel for at most 64 rows: a thread holds whole columns in registers and waits for no other thread.
 #pragma once
 #include "../../online_softmax.cuh"
 

@@ -1,4 +1,4 @@
-// A row of any alignment, in the registers of a block, or in registers and shared memory of a cluster (sm_90).
+// Kernel for rows of any alignment, in a block's registers, or in a cluster's registers and shared memory (sm_90).
 #pragma once
 #include "peeled.cuh"
 #include "../../float4_row.cuh"
@@ -9,10 +9,10 @@
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
-constexpr unsigned kHeld = 8;         // float4 of each thread in registers
-constexpr unsigned kMostChunks = 13;  // and in shared memory, of which 1024 threads on an SM then have 208 KB
+constexpr unsigned kHeld = 8;         // float4 per thread in registers
+constexpr unsigned kMostChunks = 13;  // and in shared memory: 208 KB for the 1024 threads of an SM
 
-// The merge over a cluster, as in step 08 (sm_90). All threads must call cluster_begin() first, then cluster_merge().
+// Merges pairs over a cluster, as step 08 does (sm_90). All threads must call cluster_begin(), then cluster_merge().
 __device__ inline void cluster_begin() {
 #ifndef CUDA_EMU
 #if __CUDA_ARCH__ >= 900
@@ -36,8 +36,8 @@ __device__ MaxSum cluster_merge(MaxSum s) {
   return s;
 }
 
-// kBlocks blocks of 64 threads or more share a row, float4 by float4 in turn. A thread holds kHeld of its float4 in
-// registers, `chunks` more in shared memory. The first block also has the elements at the row's edges.
+// kBlocks blocks of 64 threads or more share a row; threads take its float4 in turn. A thread holds kHeld of them in
+// registers and `chunks` more in shared memory. The first block also handles the elements at the row's edges.
 template <unsigned kBlocks>
 __global__ void __launch_bounds__(kBlocks == 1 ? 1024 : 512, kBlocks == 1 ? 1 : 2)
     row_softmax_held(const float* __restrict__ x, float* __restrict__ y, std::size_t cols, unsigned chunks) {
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kBlocks == 1 ? 1024 : 512, kBlocks == 1 ? 1 : 
   const Peeled<128> part(x, cols);
   const auto units = static_cast<unsigned>(part.units);
   const auto* const from = reinterpret_cast<const float4*>(x + part.head);
-  const auto place = [=](unsigned k) { return (k * kBlocks + rank) * threads + tid; };  // of the thread's k-th float4
+  const auto place = [=](unsigned k) { return (k * kBlocks + rank) * threads + tid; };  // the thread's k-th float4
   const float4 none = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
 
   // load
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kBlocks == 1 ? 1024 : 512, kBlocks == 1 ? 1 : 
   for (unsigned k = 0; kBlocks > 1 && k < chunks; ++k) store(kHeld + k, shared[k * threads + tid]);
 }
 
-// One block per row. cols <= longest_in_block: 1024 threads with kHeld float4 each, and three elements at the edges.
+// The longest row for one block: 1024 threads with kHeld float4 each, and three elements at the edges.
 constexpr std::size_t kLongestInBlock = 4 * 1024 * kHeld + 3;
 
 inline void launch_block(const float* x, float* y, std::size_t rows, std::size_t cols) {
@@ -108,7 +108,7 @@ inline void launch_block(const float* x, float* y, std::size_t rows, std::size_t
 }
 
 #ifndef CUDA_EMU
-// The blocks of a cluster of `count`, for rows of `cols` elements: 256 threads, or 512 where the row is longer.
+// The blocks of a cluster of `count`, for rows of `cols` elements: 256 threads, or 512 for longer rows.
 struct ClusterBlocks {
   unsigned threads, chunks;
   ClusterBlocks(std::size_t cols, unsigned count) {

@@ -1,11 +1,11 @@
-// A row in the registers of 4 to 32 lanes, by float4 between its first and last 16-byte boundary, the edges one by one.
+// Kernel for rows in the registers of 4 to 32 lanes: float4 between 16-byte boundaries, single elements at the edges.
 #pragma once
 #include "peeled.cuh"
 #include "../../float4_row.cuh"
 
 constexpr unsigned kLanesBlock = 256;
 
-// kKept float4 per lane, and at most two of the elements at the row's edges.
+// Each lane holds kKept float4 and at most two of the elements at the row's edges.
 template <unsigned kLanes, unsigned kKept>
 __global__ void __launch_bounds__(kLanesBlock, 4)
     row_softmax_lanes(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, unsigned cols) {
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kLanesBlock, 4)
   }
 }
 
-// The longest row that a warp holds; three elements more than whole float4 are at the edges.
+// Returns the longest row that a warp holds: whole float4, plus three elements at the edges.
 constexpr std::size_t longest_row(unsigned kept) { return 4 * 32 * kept + 3; }
 
 template <unsigned kKept>

@@ -35,8 +35,8 @@ static void launch(const float* x, float* y, std::size_t rows, std::size_t cols)
   if (rows > 0 && cols > 0) launch_fastest(kCandidates, MatrixCall{x, y, rows, cols});
 }
 
-// The most of all candidates. Of a held row: numerator 2 exps, division, product; denominator exp, 2 additions in a
-// float4, one for each of 21 float4 and 2 edges, 30 over warp, block and cluster.
+// The largest bound of all candidates. For a held row: numerator 2 exps, division, product; denominator exp, 2
+// additions in a float4, one for each of 21 float4 and 2 edges, 30 over warp, block and cluster.
 static std::size_t roundings(std::size_t cols) {
   return std::max<std::size_t>(10 + 4 + (2 + kHeld + kMostChunks + 2) + 30, roundings_relay(cols));
 }

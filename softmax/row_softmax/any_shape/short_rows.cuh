@@ -1,4 +1,4 @@
-// Rows of up to 16 elements. A block's rows are neighbours in memory: one piece, copied by float4 except at its ends.
+// Kernel for rows of up to 16 elements. A block copies its rows as one contiguous piece, by float4 except at its ends.
 #pragma once
 #include "peeled.cuh"
 #include "../../float4_row.cuh"
@@ -6,9 +6,9 @@
 #include <cuda_pipeline.h>
 
 constexpr unsigned kShortBlock = 256;
-constexpr unsigned kSlots = 16;  // elements of a thread: of one row after another
+constexpr unsigned kSlots = 16;  // elements per thread, one row after another
 
-// In shared memory kLanes lanes take a row, kKept elements each. kLanes * kKept >= cols.
+// kLanes lanes take a row in shared memory, kKept elements each. kLanes * kKept >= cols.
 template <unsigned kLanes, unsigned kKept>
 __global__ void __launch_bounds__(kShortBlock)
     row_softmax_short(const float* __restrict__ x, float* __restrict__ y, std::size_t rows, unsigned cols) {
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kShortBlock)
   x += first * cols;
   y += first * cols;
 
-  // load: whole float4 to staged[1] and on, so that the piece starts `head` floats before staged[1]
+  // load: whole float4 from staged[1] on; the piece starts `head` floats before staged[1]
   const unsigned all = count * cols;
   const Peeled<> part(x, all);
   float* const piece = reinterpret_cast<float*>(staged + 1) - part.head;
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kShortBlock)
     max = group_max<kLanes>(max);
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) sum += v[k] = expf(v[k] - shift_for(max));
-    // a row of nothing but -inf: its sum is 0, and 0 / 0 the NaN it must become
+    // a row of only -inf has the sum 0, and 0 * (1 / 0) is NaN, as it must be
     const float factor = 1.0f / group_sum<kLanes>(sum);
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) {

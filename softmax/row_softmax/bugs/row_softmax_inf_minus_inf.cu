@@ -13,7 +13,7 @@ __device__ static MaxSum merge_unguarded(MaxSum a, MaxSum b) {
   return {max, a.sum * expf(a.max - max) + b.sum * expf(b.max - max)};
 }
 
-// Merged over the warp, in every lane. All 32 lanes must call it.
+// Merges the warp's pairs and returns the result to every lane. All 32 lanes must call it.
 __device__ static MaxSum warp_merge_unguarded(MaxSum v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) {

@@ -8,7 +8,7 @@
 
 constexpr int kBlock = 256;
 
-// The maximum and the sum over the warp, in lane 0. All 32 lanes must call them.
+// Return the maximum and the sum over the warp to lane 0. All 32 lanes must call them.
 __device__ static float warp_max(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v = fmaxf(v, __shfl_down_sync(0xffffffff, v, offset));
