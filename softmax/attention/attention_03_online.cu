@@ -1,7 +1,7 @@
 // Problem:  step 02 moves queries x keys scores to memory and back; at 2048 they have 8 times the bytes of Q, K, V, O.
 // Idea:     no scores in memory. One thread per query goes through the keys once, by the online rule: a new maximum
 //           multiplies the sum and the output so far by exp(old maximum - new maximum).
-// Expect:   DRAM no longer limits, but each multiply-add loads a word of K or V. At d = 128 q and o spill.
+// Expect:   DRAM is no longer the limit, but each multiply-add loads a word of K or V. At d = 128 q and o spill.
 // Measured: 0.68x step 02, 4.72 TFLOP/s at 64x2048x2048 (H200).
 // Why:      q and o take 128 of 168 registers: 12 warps per SM. Each key costs two exps and rescales all of o.
 // Next:     128 threads of a block read the same K and V. Where should K and V be?

@@ -1,9 +1,9 @@
-// Problem:  step 07 waits for each tile before it computes: two blocks on an SM hide some of that, not all.
+// Problem:  step 07 waits for each tile before it computes. Two blocks per SM hide only part of that.
 // Idea:     cp.async: V is copied during Q K^T, the next K during P V. The buffer of K is free when P V begins, and
 //           that of V when Q K^T begins, so no second buffer is needed.
 // Expect:   1.1 to 1.3x step 07: no thread waits for a load, and no load passes through registers.
 // Measured: 1.03x step 07, 41.4 TFLOP/s at 64x2048x2048 (H200).
-// Next:     which share of the time do the exps take, and what could overlap with them?
+// Next:     what share of the time do the exps take, and what could overlap with them?
 #include "attention.cuh"
 #include "attention_tile.cuh"
 

@@ -1,7 +1,7 @@
-// Problem:  step 08 has 62 % of the FFMA peak. mma.sync has 5 times that rate in TF32: 11 significant bits, not 24.
+// Problem:  step 08 has 62 % of the FFMA peak. TF32 mma.sync has 5 times that rate, but 11 significant bits, not 24.
 // Idea:     3xTF32: x = big + small, both TF32, and a b = big big + big small + small big, without small small. A
 //           warp owns 16 queries; the accumulators of Q K^T become the A operand of P V.
-// Expect:   1.3 to 1.8x step 08: mma.sync alone allows 106 TFLOP/s; each three come with 10 to 13 other instructions.
+// Expect:   1.3 to 1.8x step 08: mma.sync alone allows 106 TFLOP/s; three of them need 10 to 13 other instructions.
 // Measured: 1.39x step 08, 57.5 TFLOP/s at 64x2048x2048 (H200).
 // Next:     a decoder has one query per head. How full are these tiles then?
 // needs: sm_80

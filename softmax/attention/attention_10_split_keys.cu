@@ -4,7 +4,7 @@
 // Expect:   for few queries 0.8 to 0.9 of a read's rate: 2.5 to 3.5x step 09 at 256x1x4096/d=128 (heads, queries,
 //           keys), more than 100x for a single head of 100,000 keys.
 // Measured: 2.29x step 09, 1.93 TFLOP/s at 256x1x4096/d=128 (H200).
-// Next:     grouped-query attention, where heads share K and V: which loads does it save?
+// Next:     in grouped-query attention heads share K and V. Which loads does that save?
 #include "attention.cuh"
 #include "../split_keys.cuh"
 

@@ -1,9 +1,9 @@
-// Problem:  a decoder has one query per head. A block of step 03 takes 192, or 128 at d = 128; 8 heads are 8 blocks.
+// Problem:  a decoder has one query per head. A block of step 03 has 192 rows, or 128 at d = 128; 8 heads are 8 blocks.
 // Idea:     flash decoding, as in attention 10, by mma.sync: a warp takes 16 queries and one split of the keys. It
-//           loads fragments straight from global memory, 16 bytes at a time. A second kernel merges the splits.
+//           loads fragments directly from global memory, 16 bytes at a time. A second kernel merges the splits.
 // Expect:   15 to 20x step 03 at 8x16x100003/causal=1, 0.7 to 0.9 of a copy's rate. 0.5x or less with many queries.
 // Measured: 15.9x step 03, 45.3 TFLOP/s at 8x16x100003/causal=1 (H200).
-// Next:     grouped-query attention, where heads share K and V: what would a tile of 16 hold?
+// Next:     in grouped-query attention heads share K and V. What would a tile of 16 rows hold?
 // needs: sm_80
 #include "attention_bf16.cuh"
 #include "bf16_chunks.cuh"  // load_chunk_guarded

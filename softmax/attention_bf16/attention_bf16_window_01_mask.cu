@@ -1,8 +1,8 @@
 // Problem:  in a layer with a sliding window a query sees 128 keys, but attention_bf16 has only a causal mask.
 // Idea:     attention_bf16 02, with 16 queries per warp and a mask with two ends. The sink is a key before the first
 //           one: the online softmax starts with its logit as maximum and, in one lane of a row's four, a sum of 1.
-// Expect:   0.6 to 0.9 of attention_bf16 02's rate, if every earlier key counted. At 8192x8192x128 only 128 of 4096 do
-//           on average, so 5 to 9 TFLOP/s.
+// Expect:   0.6 to 0.9 of attention_bf16 02's rate, if all earlier keys counted. At 8192x8192x128 only 128 of 4096
+//           count on average, so 5 to 9 TFLOP/s.
 // Measured: 0.03 of a copy at 8192x8192x128 (H200).
 // Next:     which tiles of keys can be skipped?
 // needs: sm_80

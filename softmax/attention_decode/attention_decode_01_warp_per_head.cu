@@ -4,7 +4,7 @@
 // Expect:   0.04 to 0.2 of a read at 64x8x4x4096. A warp has one key in flight, in 2-byte loads, and every query
 //           head reads K and V itself.
 // Measured: 0.05 of a read at 64x8x4x4096 (H200).
-// Next:     four query heads share a KV head. Who should read it?
+// Next:     four query heads share a KV head. Which warp should read it?
 #include "attention_decode.cuh"
 #include "../attention_float4.cuh"  // kScoreScale
 #include "../online_softmax.cuh"    // group_sum

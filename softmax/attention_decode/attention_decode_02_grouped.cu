@@ -1,10 +1,10 @@
 // Problem:  in step 01 each query head of a group reads the same K and V: `groups` times the bytes pass L1 and L2.
 // Idea:     one warp per sequence and KV head: it loads a key once, and uses it for all query heads of the group.
 //           Groups of more than eight are cut into tiles of eight, so that queries and sums stay in registers.
-// Expect:   1.5 to 2.5x step 01, though it has a quarter of its warps at groups=4: a key is one trip to DRAM, not two,
-//           as K and V are loaded together. L1 and L2 serve step 01's repeats, so DRAM's bytes hardly change.
+// Expect:   1.5 to 2.5x step 01 with a quarter of its warps at groups=4: K and V are loaded together, so a key is one
+//           trip to DRAM, not two. L1 and L2 serve step 01's repeated loads, so DRAM traffic hardly changes.
 // Measured: 2.03x step 01, 0.09 of a read at 64x8x4x4096 (H200).
-// Next:     a warp waits for each key before it asks for the next. How many bytes must be in flight?
+// Next:     a warp waits for each key before it loads the next. How many bytes must be in flight?
 #include "attention_decode.cuh"
 #include "query_groups.cuh"
 #include "../attention_float4.cuh"  // kScoreScale

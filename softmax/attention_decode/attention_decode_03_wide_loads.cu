@@ -1,4 +1,4 @@
-// Problem:  in step 02 a warp asks for 512 bytes, 2 per lane and load, and waits: a key per round trip to DRAM.
+// Problem:  in step 02 a warp loads 512 bytes, 2 per lane and load, and waits: one key per round trip to DRAM.
 // Idea:     16-byte loads, several in flight. 16 lanes hold a row of K, so a warp takes two keys per load. Four such
 //           loads of K and four of V are issued before the first is used. The maximum changes once for four keys.
 // Expect:   3 to 6x step 02 at 64x8x4x4096: 4 KB in flight per warp. 512 warps hold 16 KB per SM of 132; Little's law

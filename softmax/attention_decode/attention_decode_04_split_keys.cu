@@ -1,8 +1,8 @@
 // Problem:  step 03 has one warp per sequence and KV head: a single sequence with 8 KV heads is 8 warps of a whole GPU.
 // Idea:     flash decoding: cut the keys into splits until all SMs are full, one warp each. A split stores its maximum,
 //           sum and output; a second kernel merges the splits, each rescaled by exp(its maximum - overall maximum).
-// Expect:   0.6 to 0.8 of a read at 64x8x4x4096, 1.4 to 1.9x step 03; at 1x8x4x131072 30x or more. Bytes alone
-//           would allow 0.9, but instructions take nearly all issue slots, and at groups=8 more than there are.
+// Expect:   0.6 to 0.8 of a read at 64x8x4x4096, 1.4 to 1.9x step 03; at 1x8x4x131072 30x or more. Bytes alone would
+//           allow 0.9, but instructions take nearly all issue slots; at groups=8 they need more than there are.
 // Measured: 1.57x step 03, 0.68 of a read at 64x8x4x4096 (H200).
 // Why:      0.33 at groups=8: eight keys take 1486 instructions (SASS) where their bytes leave an H200 890 issue slots,
 //           and 8 warps per SM can't hide the waits for loads. Step 05 takes 138 and loads ahead: 0.94.

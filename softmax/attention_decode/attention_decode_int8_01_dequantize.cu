@@ -4,7 +4,7 @@
 // Expect:   1.3 to 1.8x attention_decode 04 at 64x32x1x1024, 0.95 to 1.1x at four heads and more: eight keys are 928
 //           instructions at four (SASS; 04: 840), where their bytes leave an H200 450 issue slots.
 // Measured: 0.65 of a read at 64x32x1x1024 (H200).
-// Next:     eight elements share a scale. How often must it be multiplied?
+// Next:     eight elements share a scale. How often must it be applied?
 #include "attention_decode_int8.cuh"
 #include "eight_bytes.cuh"
 #include "query_groups.cuh"

@@ -1,6 +1,6 @@
 // Problem:  step 01 multiplies each of a key's 256 elements by a scale that 128 of them share.
 // Idea:     the scales leave the loops over columns: score = scale * (q . k), once per key and query head, and V's
-//           scale multiplies the weight p. p itself still goes into the sum.
+//           scale multiplies the weight p. The sum still adds p itself.
 // Expect:   1.05 to 1.15x step 01 at 64x32x1x1024: 445 instructions for eight keys, not 501 (SASS). 0.9 to 1.0x at
 //           groups=8, where both have 1510: step 01's 16 products per lane and key serve eight heads.
 // Measured: 1.06x step 01, 0.69 of a read at 64x32x1x1024 (H200).

@@ -1,9 +1,9 @@
 // Problem:  step 02 converts a byte once for all heads, but repeats FMAs and shuffles for each: at four and at eight
 //           query heads per group it takes longer than attention_decode 05, which reads twice the bytes.
-// Idea:     the tiles of attention_decode 05. The bytes become BF16, in which int8 is exact, in registers. K's scale
+// Idea:     the tiles of attention_decode 05. The bytes are converted to BF16 in registers, which is exact. K's scale
 //           multiplies a score, V's the weight p before it is split into BF16 parts: neither is in the products.
 // Expect:   0.65 to 0.85 of a read at groups=4 and 8: 1.7 to 2.2 and 4 to 5.2x step 02; 1.05 to 1.35x at groups=1. 16
-//           keys are 550 instructions (SASS): 61 % of the issue slots; what else costs time wasn't counted.
+//           keys are 550 instructions (SASS), 61 % of the issue slots; other costs were not counted.
 // Measured: 1.10x step 02, 0.76 of a read at 64x32x1x1024 (H200).
 // Next:     the bytes are FP8 instead. Which lines change? (the conversion; the tensor cores of sm_89 take it as it is)
 // needs: sm_80
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kSplitThreads, 4)
     float s[2][2];
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      float upper[4] = {}, lower[4] = {};  // rows 0 to 7 and rows 8 to 15 of these are used
+      float upper[4] = {}, lower[4] = {};  // only rows 0 to 7, and rows 8 to 15, are used
 #pragma unroll
       for (int c = 0; c < kD / 32; ++c) {
         const uint4& x = k[j][c / 2];

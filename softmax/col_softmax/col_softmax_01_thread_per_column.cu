@@ -1,6 +1,6 @@
 // Problem:  softmax down each column: the elements of one vector are `cols` floats apart.
 // Idea:     one thread per column, three loops. Coalesced from the start: a warp reads 32 neighbours of one row.
-// Expect:   0.005 to 0.05 of a copy at 4096 columns: 4096 threads, of 270,000 that fit, with a load in flight each.
+// Expect:   0.005 to 0.05 of a copy at 4096 columns: 4096 threads of 270,000 that fit, each with one load in flight.
 // Measured: 0.01 of a copy at 4096x4096 (H200); 0.02 (H100).
 // Next:     how do more threads share a column and still read neighbours?
 #include "col_softmax.cuh"

@@ -1,4 +1,4 @@
-// Problem:  step 02 reads everything twice.
+// Problem:  step 02 reads x twice.
 // Idea:     a tile that one block's registers hold: 8 columns, one sector of each row, and 1024 threads x 32 elements
 //           for 4096 rows. The maximum is known before the first exp, so there is one exp per element.
 // Expect:   1.3 to 2x step 02 up to 4096 rows: one read less. Less beyond: no registers are left for loads in flight.

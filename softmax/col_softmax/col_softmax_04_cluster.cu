@@ -1,4 +1,4 @@
-// Problem:  step 03's tile takes only 32 bytes of each row, and an SM that computes does not load.
+// Problem:  step 03's tile takes only 32 bytes of each row, and an SM does not load while it computes.
 // Idea:     a cluster of 8 blocks shares a tile of 32 columns, a 128-byte line of each row; registers hold it. cp.async
 //           fetches the next tile meanwhile, and a second block on the SM runs while the first waits.
 // Expect:   0.9 of a copy at 4096 x 4096: on an H100 a kernel that only copies in such tiles takes 54 us, a copy 49.

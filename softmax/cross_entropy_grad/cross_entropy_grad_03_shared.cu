@@ -1,6 +1,6 @@
 // Problem:  step 02 reads the row twice.
 // Idea:     keep it in dynamic shared memory, 57,000 floats: read once, written once. A thread reads back only what it
-//           stored, so only the merge needs a barrier. The maximum comes first again: one exp per element.
+//           stored, so only the merge needs a barrier. The maximum is known first again: one exp per element.
 // Expect:   1.2 to 1.7x step 02, 0.6 to 0.8 of a copy at 4096x50257: one block per SM. Slower at 1024x128256, where 16
 //           warps per SM read the rest. 1.2 to 1.8x at 32768x1024: blocks of 128 threads with eight loads each.
 // Measured: 1.60x step 02, 0.61 of a copy at 4096x50257 (H200).

@@ -1,7 +1,8 @@
 // Problem:  step 08's cluster holds less than half of a row of 2^20, and a block loads nothing while it stores.
 // Idea:     hold nothing: L2 holds several rows. Some blocks only read and publish pairs (max, sum). Others follow some
 //           rows behind, read the same rows again from L2, and write.
-// Expect:   3 to 4x step 08, 0.75 to 0.85 of a copy at 64x2^20: DRAM stays busy, but L2 moves 3 bytes for 2 of DRAM.
+// Expect:   3 to 4x step 08, 0.75 to 0.85 of a copy at 64x2^20: DRAM stays busy, but L2 moves 3 bytes for each 2 of
+//           DRAM.
 // Measured: 4.03x step 08, 0.84 of a copy at 64x2^20 (H200); 3.37x, 0.90 (H100).
 // Next:     which rows should still be held on the SMs?
 #include "row_softmax.cuh"

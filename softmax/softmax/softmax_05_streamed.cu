@@ -4,7 +4,7 @@
 // Expect:   1.1 to 1.3x step 04 at 2^24, 0.8 of a copy or more: exps take a third of the time before the barrier.
 //           1.0 to 1.2x at 2^28.
 // Measured: 1.20x step 04, 0.84 of a copy at 2^24 (H200); 1.11x, 0.89 (H100).
-// Next:     of 2^28 floats nearly all are read twice. Which kernels would you write if all of them were?
+// Next:     nearly all of 2^28 floats are read twice. Which kernels would you write if all of them were?
 #include "softmax.cuh"
 #include "peeled.cuh"
 #include "../float4_row.cuh"

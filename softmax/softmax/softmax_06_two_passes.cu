@@ -1,6 +1,6 @@
-// Problem:  of 2^28 floats step 05 holds 5 %, and its blocks, one per SM, are slower than a copy.
-// Idea:     two kernels, each the best of its kind. One only reads, eight float4 in flight; its last block merges the
-//           pairs. The other is like a copy, a float4 per thread, from the end of x, which L2 may still hold.
+// Problem:  step 05 holds only 5 % of 2^28 floats, and its blocks, one per SM, are slower than a copy.
+// Idea:     two kernels. One only reads, with eight float4 in flight; its last block merges the pairs. The other works
+//           like a copy: a float4 per thread, starting at the end of x, which L2 may still hold.
 // Expect:   1.05x step 05 at 2^28, 0.68 of a copy: a read and a copy at full rate. Shorter vectors are slower.
 // Measured: 1.12x step 05, 0.66 of a copy at 2^28 (H200); 1.06x, 0.66 (H100).
 // Next:     at which length does one kernel stop paying?
