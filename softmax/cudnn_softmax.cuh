@@ -7,9 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-// Computes the softmax. x and y hold count * length * inner floats. Throws std::runtime_error if a size exceeds int,
-// cuDNN's type. CUDNN_SOFTMAX_ACCURATE subtracts the maximum. For inner = 1 both modes compute the same at different
-// speeds.
+// x and y hold count * length * inner floats. Throws std::runtime_error if a size exceeds int, cuDNN's type for sizes.
+// CUDNN_SOFTMAX_ACCURATE subtracts the maximum. For inner = 1 both modes compute the same, at different speeds.
 inline void cudnn_softmax(std::size_t count, std::size_t length, std::size_t inner, const float* x, float* y,
                           cudnnSoftmaxMode_t mode) {
   for (const std::size_t size : {count, length, inner}) {

@@ -13,7 +13,7 @@ constexpr int kThreads = 128, BM = kThreads / 2, BN = 32;  // 16 rows per warp
 
 // Which lane holds what (g = lane / 4, t = lane % 4). The contraction index of an mma.sync may be permuted, the same
 // way in A and B. In place of columns t and t + 4 of A, and rows t and t + 4 of B,
-//   Q K^T takes two adjacent ones of dimensions 8 t to 8 t + 7 of each 32, so a float4 of K feeds two mma.sync;
+//   Q K^T takes two adjacent dimensions of 8 t to 8 t + 7 in each 32, so a float4 of K feeds two mma.sync;
 //   P V takes keys 2 t and 2 t + 1, whose scores the lane already holds, so P needs no shuffles.
 // Output fragment x holds columns 4 g + x of each 32, so a float4 of V feeds four. Rows of K and V are D + 4 floats
 // apart: eight lanes read float4 from banks 8 t + 4 g (mod 32), each bank once.

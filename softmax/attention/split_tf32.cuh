@@ -6,8 +6,7 @@
 #pragma once
 #include "tensor_core.cuh"
 
-// The registers of an mma.sync.m16n8k8 operand: 4 for A, 2 for B. small has up to 13 bits; the tensor core truncates
-// two.
+// The registers of an mma.sync.m16n8k8 operand: 4 for A, 2 for B. small has up to 13 bits; two are truncated.
 template <int kRegisters>
 struct Split {
   unsigned big[kRegisters], small[kRegisters];

@@ -11,7 +11,7 @@
 #include "attention_bf16_tile.cuh"
 
 constexpr int BM = 128, BN = 64;
-// A warp owns 16 queries, or 32 at d = 64, where registers allow it: each fragment of K or V then feeds both halves.
+// A warp owns 16 queries, or 32 at d = 64, where registers suffice: each fragment of K or V then feeds both halves.
 template <int D>
 constexpr int kHalves = D == 64 ? 2 : 1;
 template <int D>

@@ -29,8 +29,7 @@ struct Rows {
   float max[2] = {-INFINITY, -INFINITY}, sum[2] = {}, o[D / 8][4] = {};
 };
 
-// Returns the last key that query `row` attends to, below 0 if none. `ahead` is keys - queries with the mask, else
-// keys.
+// Returns the last key that query `row` attends to, below 0 if none. `ahead`: keys - queries with the mask, else keys.
 __device__ inline int last_key(long long row, long long keys, long long ahead) {
   return static_cast<int>(max(-1024LL, min(keys - 1, row + ahead)));
 }

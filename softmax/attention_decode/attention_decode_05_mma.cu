@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kSplitThreads, 3)
   float o[kD / 16][4] = {}, max = -INFINITY, sum = 0.0f;
   for (int key0 = 0; key0 < count; key0 += kTileKeys) {
     const bool more = count - key0 > kTileKeys;
-    float upper[2][4] = {}, lower[2][4] = {};  // only rows 0 to 7, and rows 8 to 15, are used
+    float upper[2][4] = {}, lower[2][4] = {};  // of these, only rows 0 to 7 and rows 8 to 15 are used
 #pragma unroll
     for (int c = 0; c < kD / 32; ++c) {
 #pragma unroll

@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kSplitThreads, 4)
     float s[2][2];
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      float upper[4] = {}, lower[4] = {};  // only rows 0 to 7, and rows 8 to 15, are used
+      float upper[4] = {}, lower[4] = {};  // of these, only rows 0 to 7 and rows 8 to 15 are used
 #pragma unroll
       for (int c = 0; c < kD / 32; ++c) {
         const uint4& x = k[j][c / 2];

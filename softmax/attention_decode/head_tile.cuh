@@ -1,4 +1,4 @@
-// A group of query heads as a tile of mma.sync: operands from the elements that a lane has loaded, and the store.
+// A group of query heads as a tile of mma.sync: packs loaded elements into operands, and stores the results.
 #pragma once
 #include "eight_columns.cuh"
 #include "../split_keys.cuh"

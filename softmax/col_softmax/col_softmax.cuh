@@ -21,8 +21,8 @@ class ColSoftmax : public SoftmaxProblem {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1]);
   }
 
-  // Empty sizes, single rows and columns; columns around tile widths; rows around and above what blocks and clusters
-  // hold.
+  // Empty sizes, single rows and columns; columns around tile widths; rows around what blocks and clusters hold, and
+  // more.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},    {0, 7},    {7, 0},    {1, 1},    {1, 1009},  {2, 257},
                                        {31, 2},   {1031, 1}, {3, 261},  {129, 12}, {517, 600}, {1024, 36},

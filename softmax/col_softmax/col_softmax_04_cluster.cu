@@ -94,8 +94,7 @@ __global__ void __launch_bounds__(kBlock, 2) col_softmax_cluster(const float* __
     __syncthreads();
     const unsigned column = tid / kWarps, warp = tid % kWarps;
     const MaxSum of_block = warp_merge<kWarps>(warps[warp][column]);
-    // Two buffers: a fast block writes its next pairs while slow ones read these. cluster.sync() limits its lead to
-    // one.
+    // Two buffers: a fast block writes its next pairs while slow ones read these. cluster.sync() bounds its lead.
     if (warp < kCluster) *cluster.map_shared_rank(&blocks[buffer][rank][column], warp) = of_block;
     cluster.sync();
     if (tid < kCluster * kColumns) {

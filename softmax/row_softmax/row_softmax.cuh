@@ -30,7 +30,7 @@ class RowSoftmax : public SoftmaxProblem {
     for (const std::size_t cols : {255, 256, 259, 512, 515, 1023, 1024, 1027, 1028}) sizes.push_back({3, cols});
     for (const std::size_t cols : {2048, 2051, 4097, 8196, 12345, 16384, 32771, 65540}) sizes.push_back({2, cols});
 #ifndef CUDA_EMU
-    // One block per row is slow on the CPU backend for many rows. It has no clusters.
+    // Many rows, one block each, are slow on the CPU backend, which has no clusters either.
     for (const std::size_t cols : {1, 2, 3, 8, 11}) sizes.push_back({4099, cols});
     for (const std::size_t cols : {43011, 50257, 86019, 131072, 131076, 172035, 344067, 344068, 1400004})
       sizes.push_back({2, cols});

@@ -15,9 +15,8 @@ namespace cg = cooperative_groups;
 constexpr int kBlock = 1024;  // one block per SM
 constexpr int kKept = 8;      // float4 per thread in registers: half of an SM's 256 KB
 
-// A chunk is four elements per thread of the grid: kKept chunks stay in registers, `chunks` in shared memory, the
-// others are read again. `pairs` has one per block; it isn't const __restrict__: other blocks write it while this
-// kernel runs.
+// A chunk is four elements per thread of the grid: kKept stay in registers, `chunks` in shared memory; the others are
+// read again. `pairs` has one per block; other blocks write it, so it isn't const __restrict__.
 template <bool kAligned>
 __global__ void __launch_bounds__(kBlock, 1)
     softmax_on_chip(const float* __restrict__ x, float* __restrict__ y, std::size_t n, MaxSum* pairs, unsigned chunks) {

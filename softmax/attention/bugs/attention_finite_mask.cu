@@ -1,4 +1,4 @@
-// bug: masked scores are -10000 instead of -inf: wrong once other scores are as low, or a row has no other
+// bug: masked scores are -10000 instead of -inf: wrong if other scores are as low, or if a row has no others
 // caught by: cpu forward | causal=1, random data
 // caught by: cpu-asan forward | causal=1, random data
 // caught by: gpu | causal=1, random data

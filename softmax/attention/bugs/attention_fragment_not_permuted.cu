@@ -1,4 +1,4 @@
-// bug: P is that of keys 2 t and 2 t + 1, an accumulator's columns, but V's rows t and t + 4 are loaded
+// bug: P holds keys 2 t and 2 t + 1, an accumulator's columns, but V's rows t and t + 4 are loaded
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

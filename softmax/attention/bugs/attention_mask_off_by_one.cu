@@ -1,4 +1,4 @@
-// bug: the mask hides the last visible key, too: j < i + keys - queries instead of <=
+// bug: the mask also hides the last visible key: j < i + keys - queries instead of <=
 // caught by: cpu forward | causal=1, random data
 // caught by: cpu-asan forward | causal=1, random data
 // caught by: gpu | causal=1, random data

@@ -1,4 +1,4 @@
-// bug: each tile uses only its own maximum: right by the formula, but exp overflows where it is far below the last one
+// bug: each tile uses only its own maximum: right by the formula, but exp overflows if it is far below the previous one
 // caught by: cpu forward | ten thousands data
 // caught by: cpu-asan forward | ten thousands data
 // caught by: gpu | ten thousands data

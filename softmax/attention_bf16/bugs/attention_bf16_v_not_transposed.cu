@@ -1,4 +1,4 @@
-// bug: V is loaded without .trans, as K is, although the keys, the K dimension of P V, run along its columns
+// bug: V is loaded without .trans, like K, although the keys, the K dimension of P V, run along its columns
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: rounds the first key up to whole tiles: of a window that begins inside of a tile the first keys are skipped
+// bug: rounds the first key up to whole tiles: if a window begins inside a tile, its first keys are skipped
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: all four lanes of a row begin with the sink in their sum, which are added up in the end
+// bug: all four lanes of a row start with the sink in their sums, which are added at the end
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

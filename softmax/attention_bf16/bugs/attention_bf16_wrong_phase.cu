@@ -1,4 +1,4 @@
-// bug: waits for the parity of the tile instead of that of the pass through the stages
+// bug: waits for the parity of the tile index instead of that of the pass through the stages
 // caught by: gpu | FAIL
 // stage: races and barriers
 // needs: sm_90a

@@ -1,4 +1,4 @@
-// bug: folds V's scale into p before p is added to the sum, and so divides by it again
+// bug: multiplies p by V's scale before p is added to the sum, so the division removes the scale again
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: finds scales as K's rows, tokens first and then heads; they are stored heads first: another key's scale
+// bug: indexes the scales like K's rows, tokens before heads; they are stored heads first: another key's scale
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: the maximum starts at 0, so where all scores are far below, every exp is 0
+// bug: the maximum starts at 0, so every exp is 0 if all scores are far below
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: strides over the pages by query heads, of which a group shares one KV head
+// bug: strides over the pages by query heads, but a page has KV heads, each shared by a group of query heads
 // caught by: cpu-asan forward | heap-buffer-overflow
 // caught by: gpu memcheck | Invalid __global__ read
 // stage: right

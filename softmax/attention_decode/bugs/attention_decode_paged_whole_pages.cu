@@ -1,4 +1,4 @@
-// bug: attends to whole pages: what follows the last key in its page counts, too
+// bug: attends to whole pages: what follows the last key in its page is included
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: rounds p to BF16 once, as an operand of tensor cores, where the sums and the output are FP32
+// bug: rounds p to BF16 once, as for tensor cores, although the sums and the output are FP32
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

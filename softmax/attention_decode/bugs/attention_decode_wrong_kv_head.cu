@@ -1,4 +1,4 @@
-// bug: takes KV head h % kv_heads, where neighbouring query heads share one: h / groups
+// bug: uses KV head h % kv_heads, but neighbouring query heads share one: h / groups
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

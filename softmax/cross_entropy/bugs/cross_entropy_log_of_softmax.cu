@@ -1,4 +1,4 @@
-// bug: log(softmax): the softmax is 0 for a logit 104 below the maximum, so the loss is +inf, where 104 is right
+// bug: log(softmax): the softmax is 0 for a logit 104 below the maximum, so the loss is +inf instead of 104
 // caught by: cpu forward | thousands data
 // caught by: cpu-asan forward | thousands data
 // caught by: gpu | thousands data

@@ -1,4 +1,4 @@
-// bug: each row takes its elements in another order, by XOR, against bank conflicts; of 12 elements 4 are left out
+// bug: each row permutes its elements by XOR, against bank conflicts; of 12 elements 4 are left out
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

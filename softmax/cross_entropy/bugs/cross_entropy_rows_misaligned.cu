@@ -1,4 +1,4 @@
-// bug: float4 loads from each row's start, but rows of 50257 start at a multiple of 16 bytes only once in four
+// bug: float4 loads from each row's start, but only one in four rows of 50257 is 16-byte aligned
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address

@@ -1,4 +1,4 @@
-// bug: up to 3 elements after a row's last float4 are missing in its sum
+// bug: up to 3 elements after a row's last float4 are missing from its sum
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: of a row that is longer than shared memory only the part that fits is in the sum
+// bug: if a row is longer than shared memory, only the part that fits is in the sum
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

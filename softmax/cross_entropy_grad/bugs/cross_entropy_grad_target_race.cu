@@ -1,4 +1,4 @@
-// bug: thread 0 subtracts the target's 1 from what another thread has not stored yet
+// bug: thread 0 subtracts the target's 1 from an element that another thread may not have stored yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | global memory with no
 // caught by: gpu | is wrong

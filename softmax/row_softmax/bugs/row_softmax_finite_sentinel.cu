@@ -1,4 +1,4 @@
-// bug: the maximum starts at -1e30 instead of -infinity, as if no element could be less
+// bug: the maximum starts at -1e30 instead of -infinity, but elements can be smaller
 // caught by: cpu forward | huge negative data
 // caught by: cpu-asan forward | huge negative data
 // caught by: gpu | huge negative data

@@ -1,4 +1,4 @@
-// bug: no guard where two empty lanes, or lanes with only -inf, merge: -inf - -inf is NaN, and so is the whole row
+// bug: no guard for merging two empty lanes, or lanes with only -inf: -inf - -inf is NaN, and so is the whole row
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

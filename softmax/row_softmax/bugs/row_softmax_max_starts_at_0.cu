@@ -1,4 +1,4 @@
-// bug: each thread's maximum starts at 0, as a sum does; where all elements are far below 0, all exps and the sum are 0
+// bug: each thread's maximum starts at 0, as a sum does; if all elements are far below 0, all exps and the sum are 0
 // caught by: cpu forward | thousands data
 // caught by: cpu-asan forward | thousands data
 // caught by: gpu | thousands data

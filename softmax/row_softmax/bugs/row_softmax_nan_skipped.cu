@@ -1,4 +1,4 @@
-// bug: elements too small to count are skipped to save their exp; but NaN > anything is false, so NaN is skipped, too
+// bug: elements too small to matter are skipped to save their exp; but NaN > anything is false, so NaN is skipped too
 // caught by: cpu forward | one NaN data
 // caught by: cpu-asan forward | one NaN data
 // caught by: gpu | one NaN data

@@ -1,4 +1,4 @@
-// bug: two reductions share an array without a barrier between them: a sum lands where others still read the maximum
+// bug: two reductions share an array without a barrier between them: a sum overwrites the maximum that some still read
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between

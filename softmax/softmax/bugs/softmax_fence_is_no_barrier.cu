@@ -1,4 +1,4 @@
-// bug: __threadfence() instead of a barrier for the grid: blocks read pairs that others have not stored yet
+// bug: __threadfence() instead of a barrier for the grid: blocks read pairs that others may not have stored yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | global memory with no fence and atomic between
