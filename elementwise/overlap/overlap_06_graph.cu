@@ -2,7 +2,7 @@
 // Idea:     a graph. The commands are captured once, streams and events become edges, and one call launches all.
 // Expect:   0.87 of the link at 2^26 (H200), as step 02. At 2^20 at least 1.3x step 02, without 24 commands.
 // Measured: 1.13x step 05, 0.88 of the link at 2^26 (H200); 1.08x, 0.93 (H100).
-// Why:      1.04x step 02 at 2^20, 6 of 158 us (H100): with 24 commands the CPU was not the limit.
+// Why:      1.04x step 02 at 2^20, 6 of 158 us (H100), not 1.3x: open.
 // Next:     what if x, y or n change, or a buffer is freed and its address is reused?
 // needs: gpu
 #include "overlap.cuh"

@@ -3,7 +3,7 @@
 //           flight per thread. At 32, 64 or 128 columns per SM each SM has one tile. Smaller k splits the rows.
 // Expect:   1.2 to 1.3x step 03 when A barely exceeds L2: one launch, evict-first loads. 1.02 to 1.1x for larger A.
 // Measured: 1.19x step 03, 1.05x cuBLAS at 8192x8192 (H200); 1.12x, 1.06x (H100).
-// Why:      evict-first loads probably give part of the 1.39x at 4096x4096 (H200); alone they gave gemv 1.2x (H100).
+// Why:      1.39x at 4096x4096 (H200). Hypothesis: evict-first loads, which alone gave gemv 1.2x (H100).
 // Next:     with 8 lanes a request touches 4 rows, 128 bytes of each. Why does that cost nothing? (Whole sectors.)
 #include "../float4.cuh"
 #include "gemv_t.cuh"
