@@ -7,7 +7,7 @@ class Fp32Gemm : public Gemm {
   // Row i of A starts at A + i * lda, lda >= k; B and C likewise, ldb >= n and ldc >= n. Gaps between rows are not part
   // of a matrix, and there is none after the last row. Pointers need not be 16-byte aligned, nor leading dimensions
   // multiples of 4. Nothing overlaps. m, n and k are below 2^31, and any may be 0. As in BLAS, C is not read if beta =
-  // 0, and A and B are not read if alpha = 0, so a NaN in them does not show.
+  // 0, nor A and B if alpha = 0, so a NaN in them does not show.
   using Launch = void (*)(std::size_t m, std::size_t n, std::size_t k, float alpha, const float* A, std::size_t lda,
                           const float* B, std::size_t ldb, float beta, float* C, std::size_t ldc);
 

@@ -12,7 +12,7 @@ class GemmBf16 : public Gemm {
   // A, B and C are BF16. C is rounded once, to nearest, ties to even. Row i of A starts at A + i * lda, lda >= k; B and
   // C likewise, ldb >= n and ldc >= n. Gaps between rows are not part of a matrix, and there is none after the last
   // row. Pointers need only 2-byte alignment. Nothing overlaps. m, n and k are below 2^31, and any may be 0. As in
-  // BLAS, C is not read if beta = 0, and A and B are not read if alpha = 0, so a NaN in them does not show.
+  // BLAS, C is not read if beta = 0, nor A and B if alpha = 0, so a NaN in them does not show.
   using Launch = void (*)(std::size_t m, std::size_t n, std::size_t k, float alpha, const __nv_bfloat16* A,
                           std::size_t lda, const __nv_bfloat16* B, std::size_t ldb, float beta, __nv_bfloat16* C,
                           std::size_t ldc);
