@@ -1,8 +1,8 @@
-// Scans over a warp and over a block by shuffles, as step 05 of `scan` has them, for steps whose idea is another.
+// Scans over a warp and over a block by shuffles, introduced by step 05 of `scan`.
 #pragma once
 #include "cuda_helpers.cuh"
 
-// Inclusive scan over the warp. All 32 lanes must call it.
+// Returns the inclusive scan over the warp. All 32 lanes must call it.
 template <typename T>
 __device__ inline T warp_scan(T sum) {
   const int lane = threadIdx.x % 32;
@@ -29,7 +29,7 @@ __device__ inline BlockScan<T> block_scan(T v) {
   const T sum = warp_scan(v);
   if (lane == 31) warp_sums[warp] = sum;
   __syncthreads();
-  // each warp scans the warps' sums for itself: no second barrier
+  // each warp scans the warps' sums itself, which saves a second barrier
   const T sums = warp_scan(lane < kWarps ? warp_sums[lane] : T{0});
   const T before_warp = __shfl_sync(0xffffffff, sums, warp > 0 ? warp - 1 : 0);
   const T left = __shfl_up_sync(0xffffffff, sum, 1);

@@ -1,4 +1,4 @@
-// Pairs of a key and an index, for `argmax` and `top_k`: the greatest key wins, of equal keys the smaller index.
+// Pairs of a key and an index, for `argmax` and `top_k`. The greatest key wins; of equal keys, the smaller index.
 #pragma once
 #include "ladder.cuh"
 
@@ -7,20 +7,20 @@ struct KeyIndex {
   long long index;
 };
 
-// A float as an int of the same order: ... < 0 < ... < infinity < NaN. The addition turns -0 into +0.
+// Maps a float to an int of the same order: ... < 0 < ... < infinity < NaN. The addition turns -0 into +0.
 __device__ inline int argmax_key(float v) {
   const int bits = __float_as_int(v + 0.0f);
   return v != v ? 0x7fffffff : bits ^ (bits >> 31 & 0x7fffffff);
 }
 
-// The identity of the reduction: below the key of -infinity.
+// Returns the identity of the reduction: its key is below the key of -infinity.
 __device__ inline KeyIndex no_element() { return {static_cast<int>(0x80000000), -1}; }
 
 __device__ inline bool is_greater(KeyIndex a, KeyIndex b) {
   return a.key > b.key || (a.key == b.key && a.index < b.index);
 }
 
-// The greatest pair of the warp, returned to lane 0. All 32 lanes must call it.
+// Returns the greatest pair of the warp to lane 0. All 32 lanes must call it.
 __device__ inline KeyIndex warp_max_to_lane_0(KeyIndex best) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) {

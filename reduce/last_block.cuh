@@ -1,28 +1,28 @@
-// How the last block of a launch learns that it is the last, as sum 11 introduces it.
+// Tells the last block of a launch that all other blocks are done, as step 11 of `sum` introduces it.
 #pragma once
 #include "cuda_helpers.cuh"
 
-static __device__ unsigned blocks_done;  // tickets drawn in this launch; 0 between launches
+static __device__ unsigned blocks_done;  // blocks that have finished in this launch; 0 between launches
 
 // Stores thread 0's partial result in partials[blockIdx.x]. Returns true to all threads of the block that finishes
-// last, which may then read all partial results. All threads of all blocks must call it, once; it contains a
-// __syncthreads(). Launches must not overlap: they would share the counter.
+// last, which may then read all partial results. All threads of all blocks must call it exactly once. It contains a
+// __syncthreads(). Launches must not overlap, because they share the counter.
 template <typename T>
 __device__ inline bool is_last_block(T* partials, T partial) {
   __shared__ bool last;
   if (threadIdx.x == 0) {
     partials[blockIdx.x] = partial;
-    __threadfence();                                                 // whoever sees the ticket sees the partial result
+    __threadfence();  // a block that sees the count sees the partial result
     last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;  // wraps to 0 for the next launch
   }
   __syncthreads();
   if (!last) return false;
-  __threadfence();  // the ticket was seen before the partial results are read
+  __threadfence();  // orders the reads of the partial results after the count
   return true;
 }
 
-// For the last block: calls combine(partials[b], b) for all b < count, each thread for its share and in a fixed order.
-// 16 loads are in flight per thread; with the compiler's 4, 65536 partial results took 1024 threads some 10 us.
+// Calls combine(partials[b], b) for all b < count, in a fixed order per thread. All threads of the last block must call
+// it. 16 loads are in flight per thread; with the compiler's 4, 65536 partial results took about 10 us.
 template <int kBlock, typename T, typename Combine>
 __device__ inline void combine_partials(const T* partials, unsigned count, Combine combine) {
   constexpr unsigned kAtOnce = 16;

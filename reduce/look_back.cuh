@@ -1,11 +1,11 @@
-// Decoupled look-back, as scan 08 and 09 introduce it: a tile's sum becomes the sum of all tiles before it. T is float,
-// or LookBackWord for whole numbers below 2^62.
+// Decoupled look-back, introduced by steps 08 and 09 of `scan`: computes the sum of all tiles before a tile. T is
+// float, or LookBackWord for integers below 2^62.
 #pragma once
 #include "cuda_helpers.cuh"
 
 #include <type_traits>
 
-// A tile's status word: its state in the two upper bits, its value below them.
+// A tile's status word: the state in the two upper bits, the value in the others.
 using LookBackWord = unsigned long long;
 enum LookBackState : unsigned { kNothing, kSum, kPrefix };
 constexpr int kLookBackShift = 62;
@@ -27,14 +27,14 @@ __device__ inline void publish(LookBackWord* word, LookBackState state, T value)
   atomicExch(word, static_cast<LookBackWord>(state) << kLookBackShift | look_back_bits(value));
 }
 
-// The number of tiles taken, then a status word for each of `tiles` tiles; all 0, as each launch needs them.
+// Returns a tile counter and a status word for each of `tiles` tiles, all set to 0, as each launch requires.
 inline LookBackWord* look_back_words(std::size_t tiles) {
   LookBackWord* words = scratch<LookBackWord>(tiles + 1);
   CUDA_CHECK(cudaMemsetAsync(words, 0, (tiles + 1) * sizeof(LookBackWord)));
   return words;
 }
 
-// The number of the block's tile, returned to all threads, which must all call it, once. Contains a __syncthreads().
+// Returns the number of the block's tile to all threads. All must call it once. It contains a __syncthreads().
 __device__ inline unsigned take_tile(LookBackWord* words) {
   __shared__ unsigned tile;
   if (threadIdx.x == 0) tile = static_cast<unsigned>(atomicAdd(words, 1));
@@ -42,7 +42,7 @@ __device__ inline unsigned take_tile(LookBackWord* words) {
   return tile;
 }
 
-// The sum of all tiles before `tile`, whose sum is `total`, returned to all lanes. One whole warp must call it.
+// Returns the sum of all tiles before `tile` to all lanes; `total` is the sum of `tile`. One whole warp must call it.
 template <typename T>
 __device__ inline T look_back(LookBackWord* words, unsigned tile, T total) {
   const int lane = threadIdx.x % 32;
@@ -62,9 +62,9 @@ __device__ inline T look_back(LookBackWord* words, unsigned tile, T total) {
       word = other >= 0 ? *static_cast<const volatile LookBackWord*>(words + 1 + other)
                         : LookBackWord{kPrefix} << kLookBackShift;
       prefixes = __ballot_sync(0xffffffff, word >> kLookBackShift == kPrefix);
-      wanted = prefixes ^ (prefixes - 1);  // the lanes up to the first that has a prefix; all, if none has
+      wanted = prefixes ^ (prefixes - 1);  // the lanes up to the first one with a prefix, or all lanes
     } while ((__ballot_sync(0xffffffff, word >> kLookBackShift != kNothing) & wanted) != wanted);
-    // add what they have
+    // add the values of these lanes
     T sum = wanted >> lane & 1 ? look_back_value<T>(word) : T{0};
 #pragma unroll
     for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffff, sum, offset);

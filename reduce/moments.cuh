@@ -1,26 +1,26 @@
-// Mean and variance in one pass: Welford's update (1962), and the merge of Chan, Golub and LeVeque (1979).
+// Mean and variance in one pass: Welford's update (1962) and the merge of Chan, Golub and LeVeque (1979).
 #pragma once
 #include "ladder.cuh"
 
 // n elements, their mean, and the sum of their squared distances from it. The empty set is {0, 0, 0}. n is exact up to
-// 2^24: beyond that, n + 1 is n. A chain of so many updates has an error bound as large as its elements anyway.
+// 2^24; beyond, n + 1 rounds to n. A chain that long has an error bound as large as its elements anyway.
 struct Moments {
   float n, mean, squares;
 };
 
-// The set with x in it.
+// Returns the moments of the set with x added.
 __device__ inline Moments update(Moments m, float x) {
   const float n = m.n + 1.0f, d = x - m.mean, mean = m.mean + d / n;
   return {n, mean, m.squares + d * (x - mean)};
 }
 
-// Both sets together. The guard: for two empty sets b's share would be 0 / 0 = NaN.
+// Returns the moments of both sets together. The test of n avoids 0 / 0 = NaN for two empty sets.
 __device__ inline Moments merge(Moments a, Moments b) {
   const float n = a.n + b.n, share = n > 0.0f ? b.n / n : 0.0f, d = b.mean - a.mean;
   return {n, a.mean + d * share, a.squares + b.squares + d * d * a.n * share};
 }
 
-// Merged over the warp, returned to every lane. All 32 lanes must call it.
+// Merges over the warp and returns the result to all lanes. All 32 lanes must call it.
 __device__ inline Moments warp_merge(Moments m) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) {

@@ -1,11 +1,10 @@
-// Four elements of a row per thread and access, and the end of a row, for the norms' steps with float4.
-// kAligned: the four are p[j] to p[j + 3]; p + j is a multiple of 16 bytes and `end` one of 4, so all four exist or
-// none. Else they are kStride apart from p[j] on: coalesced for rows of any alignment, if kStride threads work side by
-// side.
+// Loads, stores and sums of four elements of a row per thread, for the norms' float4 steps. kAligned: the four are p[j]
+// to p[j + 3], p + j is 16-byte aligned and `end` a multiple of 4, so all four exist or none. Otherwise they are
+// kStride apart, starting at p[j]: with kStride neighbouring threads, accesses are coalesced at any alignment.
 #pragma once
 #include "ladder.cuh"
 
-// 0 in the place of elements from p[end] on.
+// Elements from p[end] on are 0.
 template <bool kAligned, unsigned kStride>
 __device__ inline float4 load4(const float* p, unsigned j, unsigned end) {
   const auto at = [&](unsigned i) { return i < end ? p[i] : 0.0f; };
@@ -28,7 +27,7 @@ __device__ inline void store4(float* p, unsigned j, unsigned end, float4 v) {
 
 __device__ inline float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
 
-// The sum of (v - mean)^2 over those of the four that are before `end`: a 0 in an element's place is not at the mean.
+// Returns the sum of (v - mean)^2 over those of the four before `end`. Padding must not count: 0 - mean is not 0.
 template <bool kAligned, unsigned kStride>
 __device__ inline float squares4(float4 v, float mean, unsigned j, unsigned end) {
   const auto square = [&](float value, unsigned i) { return i < end ? (value - mean) * (value - mean) : 0.0f; };

@@ -1,4 +1,4 @@
-// Candidates of the norms' any_shape: a thread, part of a warp, a warp or a block holds a row, at any alignment.
+// Candidates of the norms' any_shape: a whole row in a thread, part of a warp, a warp or a block, at any alignment.
 #pragma once
 #include "norm_row.cuh"
 
@@ -7,12 +7,12 @@ namespace norm_on_chip {
 using Kernel = void (*)(const float* x, const float* gamma, const float* beta, float* residual, float* y,
                         std::size_t rows, unsigned cols, float epsilon);
 
-// ---- very short rows: a thread for each
+// ---- very short rows: one thread per row
 
-constexpr unsigned kTile = 2048;  // elements of a block's rows
+constexpr unsigned kTile = 2048;  // elements in the rows of a block
 
-// A block's rows are one span of memory, which passes through shared memory as coalesced float4. Each thread then takes
-// rows of at most kMost elements.
+// The rows of a block are contiguous, so they are copied through shared memory as coalesced float4. Each thread then
+// normalises whole rows of at most kMost elements.
 template <Norm kNorm, unsigned kMost>
 __global__ void __launch_bounds__(256)
     norm_thread_per_row(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(256)
   y += first * cols;
   residual += first * cols;
 
-  // load: whole float4 to staged[1] and on, so that the tile starts `head` floats before staged[1]
+  // load: whole float4 go to staged[1] and on, so the tile starts `head` floats before staged[1]
   const Peeled<> span(x, count);
   float* const tile = reinterpret_cast<float*>(staged + 1) - span.head;
   const bool same = alike(x, residual), whole = alike(x, y);
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(256)
   if (at < count) tile[at] = load_row<kNorm>(x + at, residual + at);
   __syncthreads();
 
-  // a row: mean, squared distances from it, the result
+  // normalise: mean, squared distances from it, result
   for (unsigned r = tid; r < own; r += block) {
     float* const row = tile + r * cols;
     float v[kMost], mean = 0.0f, squares = 0.0f;
@@ -76,12 +76,12 @@ void launch_thread(const NormCall& c) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// ---- rows in registers, and of the longest ones half in shared memory
+// ---- rows in registers; half of the longest rows in shared memory
 
 template <unsigned kThreads>
 constexpr unsigned kBlockOf = kThreads > 32 ? kThreads : 256;
 
-// Threads on an SM that the registers must leave room for: fewer float4 need fewer registers.
+// Returns the threads per SM for which registers must suffice: fewer float4 per thread need fewer registers.
 constexpr unsigned threads_per_sm(unsigned kept) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
   return 1024;  // Turing has no more
@@ -90,8 +90,8 @@ constexpr unsigned threads_per_sm(unsigned kept) {
 #endif
 }
 
-// kThreads threads of a block take a row: kKept float4 each in registers, kShared in shared memory, and one element of
-// its edges. kAligned: all rows, gamma and beta start at multiples of 16 bytes, and cols is a multiple of 4.
+// kThreads threads hold a row. Each has kKept float4 in registers, kShared in shared memory, and at most one edge
+// element. kAligned: all rows, gamma and beta are 16-byte aligned, and cols is a multiple of 4.
 template <Norm kNorm, unsigned kThreads, unsigned kKept, unsigned kShared, bool kAligned>
 __global__ void __launch_bounds__(kBlockOf<kThreads>, threads_per_sm(kKept) / kBlockOf<kThreads>)
     row_in_registers(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kBlockOf<kThreads>, threads_per_sm(kKept) / kB
   constexpr unsigned kBlock = kBlockOf<kThreads>, kAll = kKept + kShared, kGroup = kThreads < 32 ? kThreads : 32;
   const unsigned tid = threadIdx.x, t = tid % kThreads;
   const std::size_t row = std::size_t{blockIdx.x} * (kBlock / kThreads) + tid / kThreads;
-  const unsigned length = row < rows ? cols : 0;  // no return: all threads must reach shuffles and barrier
+  const unsigned length = row < rows ? cols : 0;  // no early return: all threads must reach shuffles and barrier
   x += row * cols;
   y += row * cols;
   residual += row * cols;
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(kBlockOf<kThreads>, threads_per_sm(kKept) / kB
   }
   const float edge = at < length ? load_row<kNorm>(x + at, residual + at) : 0.0f;
 
-  // the warp's moments of its row, or of its lanes' rows: element count, mean, squared distances from it
+  // moments of the row's part in this warp, or of each lane group's row: count, mean, squared distances
   Moments m = {static_cast<float>(cols), 0.0f, 0.0f};
   if constexpr (kNorm == Norm::layer) {
     float sum = edge;
@@ -175,7 +175,7 @@ inline bool accepts(const NormCall& call) {
   return call.cols <= kLongestInRegisters || (call.cols <= kLongest && most_shared_bytes() > 65 << 10);
 }
 
-// More float4 per thread before more threads: independent loads keep memory busy, and fewer threads merge faster.
+// Prefers more float4 per thread to more threads: independent loads keep memory busy, and fewer threads merge faster.
 template <Norm kNorm>
 void launch(const NormCall& c) {
   static const Layout layouts[] = {layout<kNorm, 8, 1>(),   layout<kNorm, 8, 2>(),     layout<kNorm, 8, 4>(),

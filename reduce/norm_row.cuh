@@ -1,4 +1,4 @@
-// The arguments of a call, what a norm does with elements, and how parts of a row merge: for the norms' any_shape.
+// Shared by the norms' any_shape candidates: a call's arguments, operations on elements, merges of a row's parts.
 #pragma once
 #include "any_shape.cuh"
 #include "norm_float4.cuh"
@@ -8,7 +8,7 @@
 
 enum class Norm { layer, rms, add_rms };
 
-// beta is gamma, and residual is y, where the norm has none.
+// A norm without beta gets gamma in its place, and a norm without residual gets y.
 struct NormCall {
   const float *x, *gamma, *beta;
   float *residual, *y;
@@ -26,12 +26,12 @@ struct NormCall {
   }
 };
 
-// Shared memory that a block may have; at most 227 KB, because drivers have reported more.
+// Returns the shared memory that a block may have, at most 227 KB, because drivers have reported more.
 inline std::size_t most_shared_bytes() {
   return std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10);
 }
 
-// Sum over groups of kLanes neighbouring lanes, returned to each of them. All 32 lanes must call it.
+// Returns the sum over each group of kLanes neighbouring lanes to all its lanes. All 32 lanes must call it.
 template <unsigned kLanes>
 __device__ inline float lanes_sum(float v) {
 #pragma unroll
@@ -39,7 +39,7 @@ __device__ inline float lanes_sum(float v) {
   return v;
 }
 
-// The parts of kLanes neighbouring lanes, merged, to each of them (squares only for RMS). All 32 lanes must call it.
+// Merges the parts of kLanes neighbouring lanes (RMS: only squares), returned to each. All 32 lanes must call it.
 template <Norm kNorm, unsigned kLanes = 32>
 __device__ Moments merge_lanes(Moments part) {
   if constexpr (kNorm != Norm::layer) return {0.0f, 0.0f, lanes_sum<kLanes>(part.squares)};
@@ -48,7 +48,7 @@ __device__ Moments merge_lanes(Moments part) {
   return {n, mean, lanes_sum<kLanes>(part.squares + part.n * d * d)};
 }
 
-// The parts of kWarps warps, merged, to all threads. All must call it, with a barrier before `warps` is written again.
+// Merges the parts of kWarps warps, returned to all threads. All must call it, with a barrier before `warps` is reused.
 template <Norm kNorm, unsigned kWarps>
 __device__ Moments merge_warps(Moments m, float4 (&warps)[kWarps]) {
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = {m.n, m.mean, m.squares, 0.0f};
@@ -57,18 +57,18 @@ __device__ Moments merge_warps(Moments m, float4 (&warps)[kWarps]) {
   return merge_lanes<kNorm, kWarps>({warp.x, warp.y, warp.z});
 }
 
-// p[0] to p[3]: one load if p is aligned. __ldcg: past L1, which is for gamma and beta.
+// Returns p[0] to p[3], with one load if p is aligned. __ldcg bypasses L1, which is kept for gamma and beta.
 __device__ inline float4 load_unit(const float* p, bool aligned) {
   if (aligned) return __ldcg(reinterpret_cast<const float4*>(p));
   return {__ldcg(p), __ldcg(p + 1), __ldcg(p + 2), __ldcg(p + 3)};
 }
-// The same of gamma or beta, through L1.
+// Loads four elements of gamma or beta, through L1.
 __device__ inline float4 load_scale(const float* p, bool aligned) {
   if (aligned) return *reinterpret_cast<const float4*>(p);
   return {p[0], p[1], p[2], p[3]};
 }
 
-// Four elements of a row: x, which is aligned, or x + residual, which is stored.
+// Returns four elements of a row: x, which is aligned, or x + residual, which it also stores to residual.
 template <Norm kNorm>
 __device__ float4 load_row(const float* x, float* residual, bool alike) {
   float4 z = load_unit(x, true);
@@ -91,7 +91,7 @@ __device__ float squares_of(float4 v, float mean) {
   return dot4(v, v);
 }
 
-// y of a row's elements, whose mean (0 but for layer_norm) and 1 / deviation are known.
+// Returns y of a row's elements from the mean (0 except in layer_norm) and `factor`, 1 / deviation.
 template <Norm kNorm>
 __device__ float4 normed(float4 v, float mean, float factor, const float* gamma, const float* beta, bool aligned) {
   const float4 g = load_scale(gamma, aligned);

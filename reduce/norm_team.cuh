@@ -1,5 +1,5 @@
-// A candidate of the norms' any_shape: cooperating blocks anywhere on the GPU take a long row, then the next. They
-// exchange moments through global memory and load the next row meanwhile.
+// A candidate of the norms' any_shape for long rows: a team of resident blocks normalises one row after another. The
+// blocks of a team exchange moments through global memory, while the next row's loads are in flight.
 #pragma once
 #include "norm_row.cuh"
 
@@ -9,7 +9,7 @@
 
 namespace norm_team {
 
-// A block's mean and squares of a row in 64 bits, read and written at once. kEmpty is a NaN too.
+// A block's mean and squares of a row in 64 bits, read and written at once. kEmpty is also the bits of two NaNs.
 constexpr unsigned long long kEmpty = ~0ull;
 
 __device__ inline void publish(unsigned long long* to, float mean, float squares) {
@@ -17,7 +17,7 @@ __device__ inline void publish(unsigned long long* to, float mean, float squares
   const unsigned long long bits = high << 32 | __float_as_uint(squares);
   atomicExch(to, bits == kEmpty ? kEmpty - 1 : bits);
 }
-// Waits until a block has published, which it will: all blocks of the grid are resident.
+// Waits until a block has published its part. All blocks of the grid are resident, so this always ends.
 __device__ inline Moments await(const unsigned long long* from, float n) {
   const volatile unsigned long long* const slot = from;
   unsigned long long bits = *slot;
@@ -28,7 +28,7 @@ __device__ inline Moments await(const unsigned long long* from, float n) {
   return {n, __uint_as_float(static_cast<unsigned>(bits >> 32)), __uint_as_float(static_cast<unsigned>(bits))};
 }
 
-// Prefetches `bytes` from p on, both multiples of 16, to L2 (PTX ISA 9.0, section 9.7.9.25); nothing before sm_90.
+// Prefetches `bytes` from p on to L2, both multiples of 16 (PTX ISA 9.0, section 9.7.9.25). Before sm_90: no effect.
 __device__ inline void prefetch([[maybe_unused]] const float* p, [[maybe_unused]] unsigned bytes) {
 #ifndef CUDA_EMU
 #if __CUDA_ARCH__ >= 900
@@ -37,7 +37,7 @@ __device__ inline void prefetch([[maybe_unused]] const float* p, [[maybe_unused]
 #endif
 }
 
-// Part `rank` of every row: up to `share` of its float4. Part 0 has the row's edges too.
+// Part `rank` of every row: up to `share` float4. Part 0 also has the row's edges.
 struct Part {
   unsigned rank, share;
   __device__ unsigned count(const Peeled<128>& row) const {
@@ -52,16 +52,16 @@ struct Part {
   }
 };
 
-// gamma and beta of a part's columns, in shared memory, and of 32 more, as rows differ in their heads.
+// gamma and beta of a part's columns in shared memory, plus 32 columns more, because the heads of rows differ.
 template <Norm kNorm>
 struct Scales {
-  __host__ __device__ static constexpr unsigned room(unsigned share) { return 4 * share + 32; }  // of each array
+  __host__ __device__ static constexpr unsigned room(unsigned share) { return 4 * share + 32; }  // floats per array
   static constexpr std::size_t bytes(unsigned share) {
     return (kNorm == Norm::layer ? 2 : 1) * room(share) * sizeof(float);
   }
   float *gamma, *beta;
 
-  // Starts the copies; wait() ends them, and a barrier must follow before any thread reads.
+  // Starts the copies. wait() waits for them; a barrier must follow before any thread reads.
   __device__ Scales(float* shared, const float* from_gamma, const float* from_beta, std::size_t cols, const Part& part)
       : gamma(shared), beta(shared + room(part.share)) {
     const std::size_t first = std::size_t{4} * part.share * part.rank;
@@ -74,7 +74,7 @@ struct Scales {
   }
   __device__ static void wait() { __pipeline_wait_prior(0); }
 
-  // array[4 * i + kShift] and the three after it, by two aligned loads: 8 wavefronts, where four scalar loads have 16.
+  // Returns array[4 * i + kShift] and the next three by two aligned loads: 8 wavefronts, not 16 as by scalar loads.
   template <unsigned kShift>
   __device__ static float4 at(const float* array, unsigned i) {
     const float4* const p = reinterpret_cast<const float4*>(array) + i;
@@ -85,7 +85,7 @@ struct Scales {
     if constexpr (kShift == 2) return {a.z, a.w, b.x, b.y};
     return {a.w, b.x, b.y, b.z};
   }
-  // y of the part's float4 i, in a row with this head; kShift is head % 4.
+  // Returns y of the part's float4 i in a row with this head; kShift is head % 4.
   template <unsigned kShift>
   __device__ float4 normed(float4 v, float mean, float factor, unsigned head, unsigned i) const {
     const float4 g = at<kShift>(gamma, head / 4 + i);
@@ -103,8 +103,8 @@ __device__ void with_shift(unsigned head, const Body& body) {
   if (head % 4 == 3) body(std::integral_constant<unsigned, 3>{});
 }
 
-// Threads of a block, blocks of an SM, float4 of a row per thread. A row waits in shared memory; in layer_norm, where
-// gamma and beta fill that, in registers, and the row after the next is prefetched to L2.
+// Threads per block, blocks per SM, float4 of a row per thread. The current row is kept in shared memory; in
+// layer_norm, where gamma and beta fill that, in registers, with a prefetch of the row after next to L2.
 template <Norm kNorm>
 struct TeamLayout {
   static constexpr bool kRegisters = kNorm == Norm::layer;
@@ -115,22 +115,22 @@ struct TeamLayout {
   }
 };
 
-// Grid: a multiple of `team` blocks, all resident. `parts`: rows * team words, all kEmpty, none of which is used twice.
+// Grid: a multiple of `team` blocks, all resident. `parts`: rows * team words, all kEmpty; each is used once.
 template <Norm kNorm, typename L = TeamLayout<kNorm>>
 __global__ void __launch_bounds__(L::kBlock, L::kPerSm)
     norm_by_team(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,
                  float* __restrict__ residual, float* __restrict__ y, std::size_t rows, std::size_t cols, unsigned team,
                  unsigned share, unsigned long long* parts, float epsilon) {
-  extern __shared__ float4 shared[];  // the row that waits: [k][thread]; gamma and beta
+  extern __shared__ float4 shared[];  // the current row, [k][thread]; then gamma and beta
   constexpr unsigned kBlock = L::kBlock, kKept = L::kKept, kWarps = kBlock / 32;
   __shared__ float4 warps[2][kWarps];
   constexpr bool kAdd = kNorm == Norm::add_rms;
   const unsigned tid = threadIdx.x, teams = gridDim.x / team;
   const bool same = alike(x, residual), whole = alike(x, y);
   const Part part = {blockIdx.x % team, share};
-  const unsigned own = 4 * (share * part.rank + tid);  // the thread's first column, but for the head
+  const unsigned own = 4 * (share * part.rank + tid);  // the thread's first column, without the head
 
-  // the row being loaded, and the slot of the one that waits
+  // the row being loaded, and the storage of the current row
   float4 v[kKept], old[kAdd ? kKept : 1], held[L::kRegisters ? kKept : 1];
   float edge, old_edge;
   const auto place = [&](unsigned k) -> float4& {
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(L::kBlock, L::kPerSm)
       if (at < cols) residual[skip + at] = edge;
     }
 
-    // the warp's moments of the row: element count, mean, squared distances from it
+    // moments of the warp's part of the row: element count, mean, squared distances from it
     Moments m = {0.0f, 0.0f, 0.0f};
     if constexpr (kNorm == Norm::layer) {
       const unsigned units = (count + kBlock - 1 - tid) / kBlock;
@@ -193,12 +193,12 @@ __global__ void __launch_bounds__(L::kBlock, L::kPerSm)
     }
     m.squares = lanes_sum<32>(m.squares);
 
-    // merge the warps, by a barrier that gamma and beta need too; publish
+    // merge the warps (the barrier inside also covers gamma and beta), then publish
     scales.wait();
     m = merge_warps<kNorm>(m, warps[0]);
     if (tid == 0) publish(&parts[row * team + part.rank], m.mean, m.squares);
 
-    // the row waits, and the next one's loads start
+    // keep the current row, start the loads of the next one
     const float held_edge = edge;
 #pragma unroll
     for (unsigned k = 0; k < kKept; ++k) place(k) = v[k];
@@ -232,8 +232,8 @@ __global__ void __launch_bounds__(L::kBlock, L::kPerSm)
   }
 }
 
-// `teams` teams of `team` blocks, `share` float4 of a row per block; team is 0 if the whole GPU cannot hold a row. A
-// team starts as small as a row allows and grows into idle blocks while each thread has a float4.
+// `teams` teams of `team` blocks; each block has up to `share` float4 of a row. team is 0 if the whole GPU cannot hold
+// a row. A team is as small as the row allows, then grows into idle blocks while each thread still has a float4.
 struct TeamPlan {
   unsigned teams, team, share;
 };
@@ -254,7 +254,7 @@ TeamPlan plan(std::size_t rows, std::size_t cols) {
   return {static_cast<unsigned>(teams), static_cast<unsigned>(team), static_cast<unsigned>(ceil_div(lines, team) * 8)};
 }
 
-// Short rows would wait for a whole team.
+// A short row would keep a whole team waiting.
 template <Norm kNorm>
 bool accepts(const NormCall& call) {
   return call.cols > RowNorm::kLongRow && plan<kNorm>(call.rows, call.cols).team > 0;

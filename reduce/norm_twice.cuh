@@ -1,14 +1,14 @@
-// A candidate of the norms' any_shape: rows too long to hold are read twice, for their moments and for y.
+// A candidate of the norms' any_shape for rows too long to keep: reads each row twice, for its moments and for y.
 #pragma once
 #include "norm_row.cuh"
 
 namespace norm_twice {
 
 constexpr unsigned kBlock = 256, kWarps = kBlock / 32;
-constexpr unsigned kKept = 8, kTile = kKept * kBlock;  // float4 in flight: of a thread, of a block
-constexpr std::size_t kMostParts = 512;                // of a row: a block each
+constexpr unsigned kKept = 8, kTile = kKept * kBlock;  // float4 in flight per thread, and per block
+constexpr std::size_t kMostParts = 512;                // per row; each part has its own block
 
-// Block b has part b % count of row b / count: every count-th tile. add_rms_norm stores the sum.
+// Block b has part b % count of row b / count: every count-th tile. add_rms_norm also stores x + residual.
 template <Norm kNorm>
 __global__ void __launch_bounds__(kBlock, 4)
     norm_moments(const float* __restrict__ x, float* __restrict__ residual, std::size_t cols, unsigned count,
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kBlock, 4)
   const Peeled<128> peeled(x, cols);
   const bool same = alike(x, residual);
 
-  // the edge, and a tile after another, each by two passes
+  // the edge, then one tile after another, each in two passes
   Moments m = {0.0f, 0.0f, 0.0f};
   const std::size_t at = part == 0 ? peeled.edge(tid, cols) : cols;
   if (at < cols) {
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kBlock, 4)
   if (tid == 0) parts[blockIdx.x] = m;
 }
 
-// Merges a row's parts, then normalises one. Neighbouring blocks take one part of different rows: gamma stays in L2.
+// Merges a row's parts, then normalises one. Neighbouring blocks have one part of different rows: gamma stays in L2.
 template <Norm kNorm>
 __global__ void __launch_bounds__(kBlock)
     norm_store(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,

@@ -1,4 +1,4 @@
-// What the reductions of n elements to one result have in common: sizes to try, and who reads at what speed.
+// Base of the reductions of n elements to one result: sizes, error bounds and data patterns.
 #pragma once
 #include "ladder.cuh"
 
@@ -27,19 +27,19 @@ class Reduction : public ladder::Problem {
 };
 
 // A summation tree of height h has an error of at most gamma_h sum |x|, gamma_h = h u / (1 - h u) (Higham, Accuracy and
-// Stability of Numerical Algorithms, 2nd ed., section 4.2). Where h u is no longer small, (n - 1) u holds for any order
-// (Rump, BIT 52, 2012), and h is n - 1 in the steps for which that happens.
+// Stability of Numerical Algorithms, 2nd ed., section 4.2). Where h u is no longer small, h is n - 1, and the bound (n
+// - 1) u holds for any order (Rump, BIT 52, 2012).
 inline double tree_bound(std::size_t height) {
   const double hu = static_cast<double>(height) * ladder::kUnitRoundoff;
   return hu < 0.01 ? hu / (1 - hu) : hu;
 }
 
-// The height of the summation tree of n elements, whatever their order: each passes through n - 1 additions at most.
+// Returns the height of a summation tree of n elements in any order: each passes through at most n - 1 additions.
 inline std::size_t any_order(std::size_t n) { return n > 0 ? n - 1 : 0; }
 
 namespace ladder::patterns {
 
-// Sums of these lose what is small beside 1e8, unless they add in double.
+// A sum of these in float loses the terms that are small beside 1e8; in double it does not.
 inline double cancelling(std::uint64_t, std::size_t, std::size_t i, std::size_t) {
   constexpr double terms[] = {1e8, 1, -1e8, 0.5};
   return terms[i % 4];
@@ -57,20 +57,20 @@ inline double both_infinities(std::uint64_t seed, std::size_t buffer, std::size_
   return i == 0 ? std::numeric_limits<double>::infinity() : one_infinity(seed, buffer, i, n);
 }
 
-// All below 0, down to -2: a result that started from 0 is wrong.
+// All negative, down to -2: a maximum that starts at 0 is wrong.
 inline double negative(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
   return (random(seed, buffer, i, n) - 1.001) * 0.999;
 }
 inline double all_minus_infinity(std::uint64_t, std::size_t, std::size_t, std::size_t) {
   return -std::numeric_limits<double>::infinity();
 }
-// -0, and +0 in one place.
+// All -0, except for one +0.
 inline double zeros(std::uint64_t seed, std::size_t, std::size_t i, std::size_t n) {
   return n > 1 && i == hash(seed, 99, n) % n ? 0.0 : -0.0;
 }
-// +0, but for the first.
+// All +0, except for the first element.
 inline double zeros_after_one(std::uint64_t, std::size_t, std::size_t i, std::size_t) { return i == 0 ? 1.0 : 0.0; }
-// The greatest is the last one.
+// The last element is the greatest.
 inline double greatest_last(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
   return i + 1 == n ? 2.0 : random(seed, buffer, i, n);
 }
