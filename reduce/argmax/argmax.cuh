@@ -1,6 +1,6 @@
 // The index of the greatest of n floats.
-// out[0] = the index of the greatest of x[0..n), the first one if there are several, -1 for n = 0. NaN counts as
-// greater than all numbers, -0 as equal to +0, as in PyTorch and NumPy. Exact.
+// out[0] = the index of the greatest of x[0..n): the first one of equal elements, and -1 for n = 0. NaN counts as
+// greater than all numbers and -0 as equal to +0, as in PyTorch and NumPy. Exact.
 // practice: medium, next row_sum
 #pragma once
 #include "../reduction.cuh"
@@ -12,7 +12,7 @@ class Argmax : public Reduction {
   // x holds n floats, out one index. x need not be 16-byte aligned.
   using Launch = void (*)(const float* x, std::int64_t* out, std::size_t n);
 
-  // keeps_nan: false for a library that promises nothing about NaN, nor about -infinity alone; such data are left out.
+  // keeps_nan: false for a library that specifies no result for NaN, nor for -infinity alone. Such data are not tested.
   explicit Argmax(Launch launch, bool keeps_nan = true) : launch_(launch), keeps_nan_(keeps_nan) {}
 
   const char* kernel() const override { return "argmax"; }
@@ -33,7 +33,7 @@ class Argmax : public Reduction {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "integer" has each of its eight values in many places: ties.
+  // "integer" has only eight values, so the maximum occurs many times.
   std::vector<ladder::Pattern> patterns() const override {
     std::vector<ladder::Pattern> all = {{"random", false, ladder::patterns::random},
                                         {"integer", false, ladder::patterns::integers},
@@ -54,7 +54,7 @@ class Argmax : public Reduction {
   }
 
  private:
-  // The greatest in three places of the second half, if there are as many.
+  // Three elements of the second half, if n is large enough.
   static bool is_special(std::size_t i, std::size_t n) { return i == n / 2 || i == n / 4 * 3 || i + 1 == n; }
   static double few_greatest(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return is_special(i, n) ? 3.0 : ladder::patterns::random(seed, buffer, i, n);

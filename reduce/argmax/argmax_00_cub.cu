@@ -1,5 +1,5 @@
-// The library: cub::DeviceReduce::ArgMax. Of equal maxima it returns the first index; it has no rule for NaN, and on
-// such data it is not checked.
+// The library: cub::DeviceReduce::ArgMax. Of equal maxima it returns the first index. It specifies no result for NaN,
+// so data with NaN are not tested.
 // needs: gpu
 #include "argmax.cuh"
 
@@ -18,7 +18,7 @@ static void launch(const float* x, std::int64_t* out, std::size_t n) {
   CUDA_CHECK(cub::DeviceReduce::ArgMax(nullptr, bytes, x, greatest, out, count));
   CUDA_CHECK(cub::DeviceReduce::ArgMax(scratch<unsigned char>(bytes), bytes, x, greatest, out, count));
 #else
-  using Pair = cub::KeyValuePair<int, float>;  // so that n must be below 2^31
+  using Pair = cub::KeyValuePair<int, float>;  // the index is an int, so n must be below 2^31
   Pair* pair = scratch<Pair>(1);
   const auto count = static_cast<int>(n);
   CUDA_CHECK(cub::DeviceReduce::ArgMax(nullptr, bytes, x, pair, count));

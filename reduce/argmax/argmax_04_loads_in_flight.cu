@@ -1,9 +1,10 @@
-// Problem:  step 03 searches a tile again at the end: some 3.5 us more than max, whatever n.
-// Idea:     each thread keeps the float4 with its greatest key and looks at its four floats at the end. Four in flight.
-// Expect:   1.3x step 03 at 2^20, where the search takes long; 1.0 to 1.05x from 2^28 on: holding on to a float4 takes
-//           six selects.
+// Problem:  step 03 searches a tile again at the end, which takes about 3.5 us more than max for any n.
+// Idea:     each thread keeps the float4 with its greatest key and searches it at the end. Four float4 are in flight.
+// Expect:   1.3x step 03 at 2^20, where the search takes a large share; 1.0 to 1.05x from 2^28 on: keeping a float4
+//           takes six selects.
 // Measured: 1.10x step 03, 1.02x CUB at 2^28 (H200); 0.99x, 1.03x (H100).
-// Next:     which of two equal maxima does a thread keep? (The first: its numbers rise, and only a greater key wins.)
+// Next:     which of two equal maxima does a thread keep? (The first: its indices rise, and only a greater key replaces
+//           it.)
 #include "argmax.cuh"
 #include "../key_index.cuh"
 #include "../last_block.cuh"
@@ -15,7 +16,7 @@ constexpr int kTile = kLoads * kBlock;  // float4 per block and trip
 __device__ static int key_of(float4 v) {
   return max(max(argmax_key(v.x), argmax_key(v.y)), max(argmax_key(v.z), argmax_key(v.w)));
 }
-// The first of v's elements with this key, which one of them has.
+// Returns the position of the first of v's elements with this key; one of them must have it.
 __device__ static int place_of(int key, float4 v) {
   return argmax_key(v.x) == key ? 0 : argmax_key(v.y) == key ? 1 : argmax_key(v.z) == key ? 2 : 3;
 }
@@ -28,7 +29,7 @@ __global__ void __launch_bounds__(kBlock)
   const float4* x4 = reinterpret_cast<const float4*>(x + head);
   const std::size_t n4 = (n - head) / 4, tail = head + 4 * n4, tiles = n4 / kTile;
   const unsigned tid = threadIdx.x;
-  int key = no_element().key;  // the greatest so far, the float4 that holds it, and that one's number
+  int key = no_element().key;  // the greatest key so far, its float4, and the index of that float4
   float4 winner = {};
   std::size_t number = 0;
   const auto offer = [&](float4 v, std::size_t i) {
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(kBlock)
   const std::size_t stride = std::size_t{gridDim.x} * kBlock;
   for (std::size_t i = tiles * kTile + std::size_t{blockIdx.x} * kBlock + tid; i < n4; i += stride) offer(x4[i], i);
 
-  // look up the place; then the head and the tail
+  // find the element within the float4, then take the head and the tail
   KeyIndex best = no_element();
   if (key != best.key) best = {key, static_cast<long long>(head + 4 * number) + place_of(key, winner)};
   const auto offer_single = [&](std::size_t i) {

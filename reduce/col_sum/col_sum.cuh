@@ -1,6 +1,6 @@
 // The sum of each column of a matrix.
 // out[c] = the sum of column c of a row-major matrix of rows x cols floats, and 0 for rows = 0: the gradient of a bias
-// that was added to every row. Any order of additions is right; NaN and infinities go through, in their own column.
+// that was added to every row. Any order of additions is right. NaN and infinities propagate within their column.
 // practice: medium, next batch_norm
 #pragma once
 #include "../reduction.cuh"
@@ -9,13 +9,13 @@
 
 class ColSum : public Reduction {
  public:
-  // Element (r, c) is x[r * cols + c]; out: a float per column. Any alignment; both may be 0; rows <= 2^36, cols <= 2^35.
+  // Element (r, c) is x[r * cols + c]; out: one float per column. Any alignment. rows: 0 to 2^36, cols: 0 to 2^35.
   using Launch = void (*)(const float* x, float* out, std::size_t rows, std::size_t cols);
 
   // The largest number of additions that an element passes through on its way into its column's result.
   using Height = std::size_t (*)(std::size_t rows, std::size_t cols);
 
-  // The default height is that of any order.
+  // The default height holds for any order of additions.
   explicit ColSum(
       Launch launch, Height height = [](std::size_t rows, std::size_t) { return any_order(rows); })
       : launch_(launch), height_(height) {}
@@ -58,7 +58,7 @@ class ColSum : public Reduction {
             {"both infinities", false, ladder::patterns::both_infinities},
             {"0.1 everywhere", false, ladder::patterns::tenths}};
   }
-  // Empty, single rows and columns, narrow and wide ones, widths around a warp and a tile, heights around a block's.
+  // Empty, single rows and columns, narrow and wide matrices, widths near a warp and a tile, heights near a block's.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},     {7, 0},     {0, 5},      {0, 33},     {1, 1},     {1025, 1},
                                        {1, 515},   {2, 127},   {40, 33},    {255, 9},    {512, 8},   {513, 7},

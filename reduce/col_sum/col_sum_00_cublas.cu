@@ -1,5 +1,5 @@
-// The library: cublasSgemv with a vector of ones, as frameworks without a kernel of their own do it. The ones are
-// written once, not in each launch. BLAS is column-major, so row-major x is its x^T with leading dimension cols: OP_N.
+// The library: cublasSgemv with a vector of ones, a common fallback in frameworks. The ones are written once, not in
+// each launch. BLAS is column-major, so it sees row-major x as x^T with leading dimension cols: OP_N.
 // needs: gpu
 // links: cublas
 #include "col_sum.cuh"
@@ -22,7 +22,7 @@ static const float* ones(std::size_t n) {
 
 static void launch(const float* x, float* out, std::size_t rows, std::size_t cols) {
   if (cols == 0) return;
-  if (rows == 0) {  // BLAS leaves out alone if there is nothing to multiply
+  if (rows == 0) {  // with nothing to multiply, BLAS does not write out
     CUDA_CHECK(cudaMemsetAsync(out, 0, cols * sizeof(float)));
     return;
   }
@@ -31,5 +31,5 @@ static void launch(const float* x, float* out, std::size_t rows, std::size_t col
   CUBLAS_CHECK(cublasSgemv_64(cublas(), CUBLAS_OP_N, m, n, &one, x, m, ones(rows), 1, &zero, out, 1));
 }
 
-// cuBLAS promises no order, so the bound is the one that holds for all.
+// cuBLAS specifies no order, so the bound must hold for any order.
 LADDER_STEP(ColSum, launch, [](std::size_t rows, std::size_t) { return rows; });

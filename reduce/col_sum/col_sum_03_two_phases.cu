@@ -1,17 +1,17 @@
-// Problem:  step 02 has one block per 32 columns: four blocks for 128 columns, whatever the height.
-// Idea:     cut the rows into slices, each with blocks of its own. A slice gives one row of partial sums. These rows
-//           are a matrix again, so the same kernel adds them. A fixed order: the same bits every run.
+// Problem:  step 02 has one block per 32 columns: four blocks for 128 columns, whatever the number of rows.
+// Idea:     cut the rows into slices with their own blocks. Each slice gives one row of partial sums. These rows are a
+//           matrix again, so the same kernel adds them. The order is fixed: same bits every run.
 // Expect:   1.5 to 2.5x step 02 at 16384x4096, 40 to 60x at 2^20x128: all SMs are full. 0.85 to 0.95 of a read: 4 bytes
 //           per access, but four loads in flight for each of 2048 threads, 32 KB per SM.
 // Measured: 1.79x step 02, 0.97x cuBLAS at 16384x4096 (H200).
-// Next:     atomicAdd to out needs no second kernel. What does it cost? (A memset, and bits that vary.)
+// Next:     atomicAdd to out needs no second kernel. What does it cost? (A memset, and bits that differ between runs.)
 #include "col_sum.cuh"
 #include "slices.cuh"
 
 constexpr int kColumns = 32, kRows = 16;
-constexpr std::size_t kMinRows = 16 * kRows;  // of a slice
+constexpr std::size_t kMinRows = 16 * kRows;  // per slice
 
-// A block adds `height` rows of 32 columns, from row blockIdx.y * height on, into row blockIdx.y of out.
+// A block adds `height` rows of 32 columns, starting at row blockIdx.y * height, into row blockIdx.y of out.
 __global__ void col_sum_two_phases(const float* __restrict__ x, float* __restrict__ out, std::size_t rows,
                                    std::size_t cols, std::size_t height) {
   __shared__ float sums[kRows][kColumns];

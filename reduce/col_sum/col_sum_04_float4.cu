@@ -1,20 +1,20 @@
 // Problem:  a thread of step 03 moves 4 bytes per access.
-// Idea:     float4: a tile is 128 columns wide. Where rows are not aligned, the same kernel adds floats.
-// Expect:   0.95 to 1.1x step 03, 0.9 to 1.0 of a read at 16384x4096: a quarter of the loads, but step 03 has enough
-//           bytes in flight, and instructions are not its limit.
+// Idea:     load float4, so a tile is 128 columns wide. If rows are not aligned, the same kernel adds single floats.
+// Expect:   0.95 to 1.1x step 03, 0.9 to 1.0 of a read at 16384x4096: a quarter of the loads, but step 03 already has
+//           enough bytes in flight and is not limited by instructions.
 // Measured: 1.01x step 03, 0.98x cuBLAS at 16384x4096 (H200).
 // Next:     a matrix of 8 columns has rows of two float4. What do the other 30 lanes do?
 #include "col_sum.cuh"
 #include "slices.cuh"
 
 constexpr int kLanes = 32, kRows = 16;
-constexpr std::size_t kMinRows = 16 * kRows;  // of a slice
+constexpr std::size_t kMinRows = 16 * kRows;  // per slice
 
 __device__ static float sum(float a, float b) { return a + b; }
 __device__ static float4 sum(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
 
-// A row has `units` elements of type V. A block adds `height` rows of 32 of them, from row blockIdx.y * height on, into
-// row blockIdx.y of out.
+// A row has `units` elements of type V. A block adds `height` rows of 32 units, starting at row blockIdx.y * height,
+// into row blockIdx.y of out.
 template <typename V>
 __global__ void col_sum_float4(const V* __restrict__ x, V* __restrict__ out, std::size_t rows, std::size_t units,
                                std::size_t height) {

@@ -1,8 +1,8 @@
-// Problem:  step 04 gives a row 32 lanes. A matrix of 8 columns has two float4 per row, so 30 lanes idle.
-// Idea:     a tile as narrow as the matrix. Thread t has float4 t % width of row t / width, so a warp reads
-//           neighbouring rows and still coalesces. A tree over the block adds the threads of the same columns.
+// Problem:  step 04 assigns 32 lanes to a row. A matrix of 8 columns has two float4 per row, so 30 lanes idle.
+// Idea:     a tile as narrow as the matrix. Thread t takes float4 t % width of row t / width, so a warp reads
+//           neighbouring rows, still coalesced. A tree over the block adds the threads with the same columns.
 // Expect:   2 to 4x step 04 at 2^24x8, until memory is the limit; 1.0x at 16384x4096. The second kernel has narrow
-//           tiles, too, for more blocks: at 2^20x128 four blocks add the slices, not one.
+//           tiles too, for more blocks: at 2^20x128 four blocks add the slices instead of one.
 // Measured: 0.99x step 04, 0.97x cuBLAS at 16384x4096 (H200).
 // Next:     rows of 3 floats: which lanes are idle? (Every fourth. Take 32 rows as one row of 96 columns.)
 #include "col_sum.cuh"
@@ -14,7 +14,7 @@ __device__ static float sum(float a, float b) { return a + b; }
 __device__ static float4 sum(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
 
 // A row has `units` elements of type V, a tile `width` of them, a power of 2 up to 32. A block adds `height` rows of a
-// tile, from row blockIdx.y * height on, into row blockIdx.y of out.
+// tile, starting at row blockIdx.y * height, into row blockIdx.y of out.
 template <typename V>
 __global__ void col_sum_narrow(const V* __restrict__ x, V* __restrict__ out, std::size_t rows, std::size_t units,
                                unsigned width, std::size_t height) {

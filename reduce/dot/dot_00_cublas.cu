@@ -1,4 +1,4 @@
-// The library: cublasSdot, its result left on the device (pointer mode device).
+// The library: cublasSdot with pointer mode device, so the result stays on the device.
 // needs: gpu
 // links: cublas
 #include "dot.cuh"
@@ -14,5 +14,5 @@ static void launch(const float* x, const float* y, float* out, std::size_t n) {
   CUBLAS_CHECK(cublasSetPointerMode(cublas(), CUBLAS_POINTER_MODE_HOST));
 }
 
-// cuBLAS promises no order, so the bound is the one that holds for all.
+// cuBLAS specifies no order, so the bound must hold for any order.
 LADDER_STEP(Dot, launch, [](std::size_t n) { return n; });

@@ -1,5 +1,5 @@
-// Problem:  a sum of products: 2 FLOP for 8 bytes, the intensity of a plain sum, so memory bandwidth is the floor.
-// Idea:     sum 09 with scalar loads: a fixed grid, shuffles, a second launch for the partial sums.
+// Problem:  a sum of products: 2 FLOP for 8 bytes, the same intensity as a sum, so memory bandwidth is the limit.
+// Idea:     sum 09 with scalar loads: a fixed grid, shuffles, and a second launch for the partial sums.
 // Expect:   0.8 to 0.95x cuBLAS at 2^28: two loads per product, but only 8 bytes in flight per thread.
 // Measured: 0.85x cuBLAS at 2^28 (H200); 0.91x (H100).
 // Next:     how many bytes must be in flight? (Latency x bandwidth: 0.9 us x 3.35 TB/s / 132 SMs = 23 KB per SM, H100.)
@@ -43,7 +43,7 @@ static void launch(const float* x, const float* y, float* out, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Per launch: the thread's chain, then 5 + 3 levels of tree.
+// Per launch: the chain of a thread, then 5 + 3 levels of tree.
 static std::size_t height(std::size_t n) {
   const std::size_t grid = grid_size(n);
   return ceil_div(n, grid * kBlock) + 8 + ceil_div(grid, kBlock) + 8;

@@ -1,8 +1,8 @@
 // Problem:  step 01 has 8 bytes in flight per thread.
-// Idea:     float4 from both vectors. Both must be 16-byte aligned; x + 1 and y take the scalar loop.
+// Idea:     load float4 from both vectors. Both must be 16-byte aligned; x + 1 and y take the scalar loop.
 // Expect:   1.05 to 1.2x step 01 at 2^28, level with cuBLAS: 32 bytes in flight per thread.
 // Measured: 1.20x step 01, 1.02x cuBLAS at 2^28 (H200); 1.10x, 1.00x (H100).
-// Next:     x and y are both off by one float. Must that be slow? (No: peel three products, the rest is aligned.)
+// Next:     x and y are both off by one float. Must that be slow? (No: peel three products; the rest is aligned.)
 #include "block_reduce.cuh"
 #include "dot.cuh"
 
@@ -49,7 +49,7 @@ static void launch(const float* x, const float* y, float* out, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Per launch: the thread's chain, longest if the vectors are not aligned, then 5 + 3 levels of tree.
+// Per launch: the chain of a thread, longest if the vectors are not aligned, then 5 + 3 levels of tree.
 static std::size_t height(std::size_t n) {
   const std::size_t grid = grid_size(n);
   return ceil_div(n, grid * kBlock) + 8 + ceil_div(grid, kBlock) + 8;

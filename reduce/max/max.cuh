@@ -1,6 +1,6 @@
 // The greatest of n floats.
 // out[0] = the greatest of x[0..n), and -infinity for n = 0. Bit-equal. A NaN makes the result NaN, as in PyTorch and
-// NumPy, and +0 is greater than -0: the operation maximum of IEEE 754-2019. (fmaxf ignores NaN.)
+// NumPy, and +0 is greater than -0: this is the operation maximum of IEEE 754-2019. (fmaxf ignores NaN.)
 // practice: medium, next argmax
 #pragma once
 #include "../reduction.cuh"
@@ -12,7 +12,7 @@ class Max : public Reduction {
   // x holds n floats, out one. x need not be 16-byte aligned and must not be changed.
   using Launch = void (*)(const float* x, float* out, std::size_t n);
 
-  // keeps_nan: false for a library that promises nothing about NaN and the sign of zero; such data are left out.
+  // keeps_nan: false for a library that specifies no result for NaN or the sign of zero. Such data are not tested.
   explicit Max(Launch launch, bool keeps_nan = true) : launch_(launch), keeps_nan_(keeps_nan) {}
 
   const char* kernel() const override { return "max"; }

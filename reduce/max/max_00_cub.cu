@@ -1,5 +1,5 @@
-// The library: cub::DeviceReduce::Max. Its operator is a < b ? b : a, so whether a NaN or a -0 survives depends on the
-// order; on such data it is not checked.
+// The library: cub::DeviceReduce::Max. Its operator is a < b ? b : a, so whether a NaN or -0 survives depends on the
+// order. Such data are not tested.
 // needs: gpu
 #include "max.cuh"
 #include "max_atomic.cuh"
@@ -7,7 +7,7 @@
 #include <cub/device/device_reduce.cuh>
 
 static void launch(const float* x, float* out, std::size_t n) {
-  if (n == 0) {  // CUB's result would be the least finite number
+  if (n == 0) {  // CUB would return the least finite number
     store_minus_infinity<<<1, 1>>>(out);
     CUDA_CHECK(cudaGetLastError());
     return;

@@ -1,10 +1,11 @@
-// Problem:  step 02 has an atomic on one word for every element.
-// Idea:     floats as ordered ints (max_key.cuh): shuffles find a warp's and a block's greatest, then one atomic.
+// Problem:  step 02 has one atomic per element, all on the same word.
+// Idea:     map floats to ordered ints (max_key.cuh). Shuffles find the greatest of a warp and a block; then one
+//           atomic.
 // Expect:   50 to 256x step 02 at 2^28: 256 times fewer atomics.
 // Measured: 10.8x step 02, 0.21x CUB at 2^28 (H200); 10.4x, 0.29x (H100).
 // Why:      the compiler had reduced step 02 to two atomics per warp, one per sign (REDUX, REDG: SASS). One per block
 //           of eight warps is 16 times fewer, not 256.
-// Next:     one instruction for five shuffles? (__reduce_max_sync, integers, sm_80; redux.sync on f32, sm_100a.)
+// Next:     one instruction for five shuffles? (__reduce_max_sync: integers, sm_80; redux.sync: also f32, sm_100a.)
 #include "max_atomic.cuh"
 #include "max_key.cuh"
 

@@ -1,13 +1,14 @@
-// Problem:  step 04 has one float4 in flight per thread, and needs another launch that stores -infinity first.
-// Idea:     sum 13: a tile of 128 KB per block, evict-first loads. The last block reduces the tiles' keys: one launch.
-// Expect:   1.01 to 1.05x step 04 at 2^28, as the sum gained; 1.05 to 1.2x at 2^20, where a launch is a large share.
+// Problem:  step 04 has one float4 in flight per thread, and a separate launch must store -infinity first.
+// Idea:     as in sum 13, a tile of 128 KB per block and evict-first loads. The last block reduces the tiles' keys: one
+//           launch.
+// Expect:   1.01 to 1.05x step 04 at 2^28, as sum gained; 1.05 to 1.2x at 2^20, where a launch is a large share.
 // Measured: 1.04x step 04, 1.01x CUB at 2^28 (H200); 1.03x, 1.02x (H100).
-// Next:     step 04 had the same bits every run too. Why the last block then? (Only for the launch that it saves.)
+// Next:     step 04 also has the same bits every run. Why use the last block? (Only to save a launch.)
 #include "../last_block.cuh"
 #include "max_key.cuh"
 
 constexpr int kBlock = 1024;
-constexpr int kLoads = 8;               // float4 per thread, of which the registers allow some in flight
+constexpr int kLoads = 8;               // float4 per thread; registers limit how many are in flight
 constexpr int kTile = kLoads * kBlock;  // float4 per block
 
 // kEvictFirst: read with __ldcs. head: floats before the first 16-byte boundary, at most n.

@@ -1,11 +1,11 @@
-// For the steps of `max` whose blocks or threads raise *out by atomic operations.
+// Atomic maximum for the steps of `max` that combine blocks or threads in *out.
 #pragma once
 #include "cuda_helpers.cuh"
 
-// Before the first of them: the maximum of no elements.
+// Must run before the first atomic_max(): stores the maximum of no elements.
 static __global__ void store_minus_infinity(float* out) { *out = -INFINITY; }
 
-// *address = max(*address, value) as one atomic operation, as step 02 introduces it. A NaN must have sign bit 0.
+// *address = max(*address, value) as one atomic operation, introduced by step 02. A NaN must have sign bit 0.
 __device__ inline void atomic_max(float* address, float value) {
   const int bits = __float_as_int(value);
   if (bits >= 0) {

@@ -1,8 +1,8 @@
-// Floats as integers of the order that `max` wants: one instruction finds the greater, and NaN is kept.
+// Maps floats to ints in the order of `max`, so that one integer maximum compares them and keeps NaN.
 #pragma once
 #include "max.cuh"
 
-// ... < -0 < +0 < ... < infinity < NaN. value_of(key_of(v)) is v, or NaN.
+// ... < -0 < +0 < ... < infinity < NaN. value_of(key_of(v)) is v, or a NaN for a NaN.
 __device__ inline int key_of(float v) {
   const int bits = __float_as_int(v);
   return v != v ? 0x7fffffff : bits ^ (bits >> 31 & 0x7fffffff);
@@ -11,7 +11,7 @@ __device__ inline int key_of(float4 v) { return max(max(key_of(v.x), key_of(v.y)
 __device__ inline float value_of(int key) { return __int_as_float(key ^ (key >> 31 & 0x7fffffff)); }
 constexpr int kMinusInfinity = static_cast<int>(0x807fffff);  // key_of(-infinity), the identity of max
 
-// The greatest key of the warp, returned to lane 0. All 32 lanes must call it.
+// Returns the greatest key of the warp to lane 0. All 32 lanes must call it.
 __device__ inline int warp_max_to_lane_0(int key) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_down_sync(0xffffffff, key, offset));

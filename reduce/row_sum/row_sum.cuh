@@ -1,6 +1,6 @@
 // The sum of each row of a matrix.
 // out[r] = the sum of row r of a row-major matrix of rows x cols floats, and 0 for cols = 0. Any order of additions is
-// right; NaN and infinities go through, in their own row.
+// right. NaN and infinities propagate within their row.
 // practice: easy, next col_sum
 #pragma once
 #include "../reduction.cuh"
@@ -9,13 +9,13 @@
 
 class RowSum : public Reduction {
  public:
-  // Element (r, c) is x[r * cols + c]; out: a float per row. Any alignment, any cols; both may be 0, rows < 2^31.
+  // Element (r, c) is x[r * cols + c]. out: one float per row. Any alignment, any cols; both may be 0; rows < 2^31.
   using Launch = void (*)(const float* x, float* out, std::size_t rows, std::size_t cols);
 
   // The largest number of additions that an element passes through on its way into its row's result.
   using Height = std::size_t (*)(std::size_t rows, std::size_t cols);
 
-  // The default height is that of any order.
+  // The default height holds for any order of additions.
   explicit RowSum(
       Launch launch, Height height = [](std::size_t, std::size_t cols) { return any_order(cols); })
       : launch_(launch), height_(height) {}
@@ -58,7 +58,7 @@ class RowSum : public Reduction {
             {"both infinities", false, ladder::patterns::both_infinities},
             {"0.1 everywhere", false, ladder::patterns::tenths}};
   }
-  // Empty, single rows and columns, short rows around the powers of two, long ones, many rows, few long rows.
+  // Empty matrices, single rows and columns, short rows near powers of two, long rows, many rows, few long rows.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},      {0, 7},     {5, 0},    {1, 1},      {1, 1025},
                                        {515, 1},    {127, 2},   {33, 40},  {9, 255},    {8, 512},

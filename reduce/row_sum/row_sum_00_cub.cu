@@ -1,4 +1,4 @@
-// The library: cub::DeviceSegmentedReduce::Sum, each row a segment that ends where the next one begins.
+// The library: cub::DeviceSegmentedReduce::Sum. Each row is a segment that ends where the next one begins.
 // needs: gpu
 #include "row_sum.cuh"
 
@@ -22,5 +22,5 @@ static void launch(const float* x, float* out, std::size_t rows, std::size_t col
       cub::DeviceSegmentedReduce::Sum(scratch<unsigned char>(bytes), bytes, x, out, segments, begins, begins + 1));
 }
 
-// CUB promises no order, so the bound is the one that holds for all.
+// CUB specifies no order, so the bound must hold for any order.
 LADDER_STEP(RowSum, launch, [](std::size_t, std::size_t cols) { return cols; });

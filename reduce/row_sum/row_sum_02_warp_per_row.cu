@@ -1,9 +1,9 @@
 // Problem:  the lanes of step 01 read 32 different rows.
 // Idea:     one warp per row. Its lanes read neighbouring floats; five shuffles add the lanes' partial sums.
-// Expect:   8 to 15x step 01 for rows of some thousand (8 times fewer sectors); 0.7 to 0.9 of bandwidth for 128.
+// Expect:   8 to 15x step 01 for rows of a few thousand (8 times fewer sectors); 0.7 to 0.9 of bandwidth for 128.
 // Measured: 7.07x step 01, 0.95x CUB at 16384x4096 (H200); 5.25x, 0.95x (H100).
 // Why:      L1 helps step 01. Rows of 128 reach 0.96 (H100) and 0.90 (H200) of a read: five shuffles cost little.
-// Next:     may a warp past the last row return before the shuffles? (As a whole, yes. Not if it held several rows.)
+// Next:     may a warp past the last row return before the shuffles? (As a whole, yes; not if it holds several rows.)
 #include "block_reduce.cuh"
 #include "row_sum.cuh"
 
@@ -26,5 +26,5 @@ static void launch(const float* x, float* out, std::size_t rows, std::size_t col
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A lane's chain, and five levels of tree.
+// The chain of a lane, and five levels of tree.
 LADDER_STEP(RowSum, launch, [](std::size_t, std::size_t cols) { return ceil_div(cols, std::size_t{32}) + 5; });

@@ -1,12 +1,12 @@
-// Problem:  steps 02 and 03 each win on some shapes and lose on others.
-// Idea:     eight settings of one kernel, by row length: up to 1024 columns 1 to 32 threads per row, then a block. Few
-//           long rows are split over several blocks, whose sums are a matrix again. Each row's head is peeled.
+// Problem:  steps 02 and 03 are each fastest on some shapes and slow on others.
+// Idea:     eight settings of one kernel, by row length: 1 to 32 threads per row up to 1024 columns, then a block. Few
+//           long rows are split over several blocks, whose sums form a matrix again. Each row's head is peeled.
 // Expect:   at least 1.0x the best of steps 01 to 03 on every shape; most on few long rows, where half the SMs idled.
 // Measured: 1.00x step 03, 1.00x CUB at 16384x4096 (H200); 1.00x, 0.99x (H100).
-// Next:     what of the rule changes on another GPU? (Its bounds: they follow the number of SMs.)
+// Next:     which part of the rule changes on another GPU? (Its limits: they follow the number of SMs.)
 #include "row_sum.cuh"
 
-// One row per block if it takes more than a warp, else as many rows as 256 threads add.
+// One row per block if a row has more than a warp; otherwise as many rows as fit in 256 threads.
 constexpr unsigned block_size(unsigned threads) { return threads > 32 ? threads : 256; }
 
 template <bool kEvictFirst>
@@ -15,7 +15,7 @@ __device__ static float4 load4(const float* p) {
   return kEvictFirst ? __ldcs(p4) : *p4;
 }
 
-// kThreads threads add slice blockIdx.y of a row, `slice` <= 2^31 elements long, to out[row * gridDim.y + blockIdx.y].
+// kThreads threads add slice blockIdx.y of a row, of `slice` <= 2^31 elements, into out[row * gridDim.y + blockIdx.y].
 // kLoads: float4 in flight per thread. kEvictFirst: read with __ldcs.
 template <unsigned kThreads, unsigned kLoads, bool kEvictFirst>
 __global__ void __launch_bounds__(kThreads > 32 ? kThreads : 256)
@@ -27,9 +27,9 @@ __global__ void __launch_bounds__(kThreads > 32 ? kThreads : 256)
   const unsigned length = row < rows && begin < cols ? static_cast<unsigned>(min(std::size_t{slice}, cols - begin)) : 0;
   const float* from = x + row * cols + begin;
   const unsigned head = kThreads == 1 ? length : min(length, floats_to_boundary(from));
-  const unsigned tail = head + (length - head) / 4 * 4;  // between them float4 are aligned
+  const unsigned tail = head + (length - head) / 4 * 4;  // float4 from head to tail are aligned
 
-  // load: head and tail, up to 3 floats each, and float4, kLoads at a time; a thread alone adds single floats
+  // load: head and tail, up to 3 floats each, and kLoads float4 at a time; a single thread adds single floats
   float sum = 0.0f;
   unsigned c = lane;
   for (; c < head; c += kThreads) sum += from[c];
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads > 32 ? kThreads : 256)
 #pragma unroll
     for (unsigned k = 0; k < kLoads; ++k) sum += (v[k].x + v[k].y) + (v[k].z + v[k].w);
   }
-  if constexpr (kLoads > 1) {  // the last ones, fewer than kLoads, but all in flight as well
+  if constexpr (kLoads > 1) {  // the remainder: fewer than kLoads, also all in flight
     float4 v[kLoads - 1];
 #pragma unroll
     for (unsigned k = 0; k < kLoads - 1; ++k) {
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads > 32 ? kThreads : 256)
   }
   if (kThreads > 32) {
     constexpr unsigned warps = (kThreads + 31) / 32;
-    __shared__ float warp_sums[warps];  // the block has one row then
+    __shared__ float warp_sums[warps];  // here the block has one row
     if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = sum;
     __syncthreads();
     sum = threadIdx.x < warps ? warp_sums[threadIdx.x] : 0.0f;
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kThreads > 32 ? kThreads : 256)
 }
 
 struct Shape {
-  std::size_t longest;  // cols for which it is meant
+  std::size_t longest;  // the longest row for this setting
   unsigned threads;
   decltype(&row_sum_by_shape<4, 1, false>) kernel[2];  // plain loads, evict-first loads
 };
@@ -91,7 +91,7 @@ static const Shape& pick(std::size_t cols) {
   return *std::find_if(std::begin(shapes), std::end(shapes), [&](const Shape& s) { return cols <= s.longest; });
 }
 
-// How many slices a row is cut into: enough blocks for the GPU, if the slices stay long, and none is longer than 2^31.
+// Returns the slices per row: enough blocks for the GPU if slices stay long, and no slice longer than 2^31.
 static unsigned slice_count(std::size_t rows, std::size_t cols) {
   const std::size_t wanted = rows < 4 * static_cast<std::size_t>(sm_count()) ? cols / 16384 : 1;
   return static_cast<unsigned>(std::clamp<std::size_t>(std::max(wanted, cols >> 30), 1, 65535));
@@ -99,7 +99,7 @@ static unsigned slice_count(std::size_t rows, std::size_t cols) {
 
 static void launch(const float* x, float* out, std::size_t rows, std::size_t cols) {
   if (rows == 0) return;
-  if (cols == 1) {  // each element is its row's sum, and nothing copies faster
+  if (cols == 1) {  // the sums are x itself, so copy it
     CUDA_CHECK(cudaMemcpyAsync(out, x, rows * sizeof(float), cudaMemcpyDeviceToDevice));
     return;
   }
@@ -113,14 +113,14 @@ static void launch(const float* x, float* out, std::size_t rows, std::size_t col
   kernel<<<grid, block>>>(x, partials, rows, cols, slice);
   CUDA_CHECK(cudaGetLastError());
   if (slices == 1) return;
-  const Shape& second = pick(std::max(slices, 32u));  // few rows: no time for a thread alone
+  const Shape& second = pick(std::max(slices, 32u));  // few rows: one thread per row would be slow
   const unsigned second_block = block_size(second.threads);
   const dim3 second_grid(static_cast<unsigned>(ceil_div(rows, std::size_t{second_block / second.threads})));
   second.kernel[0]<<<second_grid, second_block>>>(partials, out, rows, slices, slices);
   CUDA_CHECK(cudaGetLastError());
 }
 
-// In a thread 2 levels in a float4, its float4, head and tail; at most 10 levels of tree; the same for the slices.
+// A thread: 2 levels in a float4, its float4, head and tail; at most 10 levels of tree; the same for the slices.
 static std::size_t height(std::size_t rows, std::size_t cols) {
   const auto levels = [](std::size_t length) {
     const unsigned threads = pick(length).threads;

@@ -1,5 +1,5 @@
 // The sum of n floats.
-// out[0] = x[0] + ... + x[n-1], and 0 for n = 0. Any order of additions is right; NaN and infinities go through.
+// out[0] = x[0] + ... + x[n-1], and 0 for n = 0. Any order of additions is right. NaN and infinities propagate.
 // practice: medium, next row_softmax
 #pragma once
 #include "../reduction.cuh"
@@ -9,10 +9,10 @@ class Sum : public Reduction {
   // x holds n floats, out one. x need not be 16-byte aligned and must not be changed.
   using Launch = void (*)(const float* x, float* out, std::size_t n);
 
-  // The most additions that an element passes through: the height of the step's summation tree, n - 1 in a chain.
+  // The most additions that an element passes through: the height of the step's summation tree; n - 1 for a chain.
   using Height = std::size_t (*)(std::size_t n);
 
-  // The default height is that of any order.
+  // The default height holds for any order of additions.
   explicit Sum(Launch launch, Height height = any_order) : launch_(launch), height_(height) {}
 
   const char* kernel() const override { return "sum"; }
@@ -23,7 +23,7 @@ class Sum : public Reduction {
     launch_(device.at<const float>(0), device.at<float>(1), size[0]);
   }
 
-  // want = the sum, scale = the sum of magnitudes; summed in pieces, so that double's own error stays negligible.
+  // want = the sum, scale = the sum of magnitudes. Summing in pieces keeps double's own error negligible.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range&, double* want,
               double* scale) const override {
     const float* x = host.at<const float>(0);
@@ -59,7 +59,7 @@ class Sum : public Reduction {
   Height height_;
 };
 
-// Height of the tree of steps that reduce in passes: per_block elements per block and pass, in a binary tree.
+// Returns the height of the tree for a reduction in passes, each a binary tree over per_block elements per block.
 template <std::size_t per_block>
 std::size_t passes_height(std::size_t n) {
   std::size_t additions_per_pass = 0, passes = 1;

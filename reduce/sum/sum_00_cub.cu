@@ -1,4 +1,4 @@
-// The library: cub::DeviceReduce::Sum. The first call returns the temporary storage it needs, the second one runs.
+// The library: cub::DeviceReduce::Sum. The first call returns the size of its temporary storage; the second one runs.
 // needs: gpu
 #include "sum.cuh"
 
@@ -10,5 +10,5 @@ static void launch(const float* x, float* out, std::size_t n) {
   CUDA_CHECK(cub::DeviceReduce::Sum(scratch<unsigned char>(bytes), bytes, x, out, n));
 }
 
-// CUB promises no order, so the bound is the one that holds for all.
+// CUB specifies no order, so the bound must hold for any order.
 LADDER_STEP(Sum, launch, [](std::size_t n) { return n; });

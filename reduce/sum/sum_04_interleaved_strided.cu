@@ -1,10 +1,10 @@
 // Problem:  in step 03 only a few lanes of each warp work.
-// Idea:     the same additions by neighbouring threads: thread t adds the pair at 2 * stride * t.
+// Idea:     the same additions by neighbouring threads: thread t adds the pair that starts at 2 * stride * t.
 // Expect:   1.2 to 1.5x step 03: whole warps idle instead of lanes, but lanes that read words 2, 4, 8 apart conflict.
 // Measured: 0.80x step 03, 0.17x CUB at 2^28 (H200); 0.81x, 0.24x (H100).
-// Why:      step 03's `if` is predicated, not a branch (SASS): there was no divergence to remove, and bank conflicts
-//           were added.
-// Next:     which banks do lanes 0 to 31 hit in round 3? (Words 8t: only banks 0, 8, 16 and 24.)
+// Why: step 03's `if` is predicated, not a branch (SASS). There was no divergence to remove, and step 04 adds bank
+// conflicts.
+// Next:     which banks do lanes 0 to 31 access in round 3? (Words 8t: only banks 0, 8, 16 and 24.)
 #include "sum.cuh"
 
 constexpr int kBlock = 256;
@@ -27,7 +27,7 @@ __global__ void sum_interleaved_strided(const float* __restrict__ x, float* __re
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes, until one block is enough
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // for all passes
   while (n > kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
     sum_interleaved_strided<<<blocks, kBlock>>>(x, partials, n);

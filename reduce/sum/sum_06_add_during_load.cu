@@ -1,6 +1,6 @@
-// Problem:  step 05 pays for a tree and nine barriers per 256 elements, and half of the threads never add.
+// Problem:  step 05 needs a tree and nine barriers per 256 elements, and half of the threads never add.
 // Idea:     add while loading. A block takes 512 elements; each thread loads two and stores their sum.
-// Expect:   1.7 to 2.0x step 05: half as many trees, and trees take the time, not memory.
+// Expect:   1.7 to 2.0x step 05: half as many trees, and the trees take the time, not memory.
 // Measured: 1.87x step 05, 0.40x CUB at 2^28 (H200); 1.86x, 0.57x (H100).
 // Next:     from stride 32 down only one warp has work. What do the barriers still protect?
 #include "sum.cuh"
@@ -24,7 +24,7 @@ __global__ void sum_add_during_load(const float* __restrict__ x, float* __restri
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes, until one block is enough
+  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // for all passes
   while (n > 2 * kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, 2 * kBlock));
     sum_add_during_load<<<blocks, kBlock>>>(x, partials, n);

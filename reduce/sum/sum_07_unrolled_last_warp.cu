@@ -1,15 +1,15 @@
 // Problem:  step 06 synchronises the whole block in the last rounds too, where only warp 0 has work.
-// Idea:     warp 0 reduces the last 64 values alone, unrolled, with __syncwarp() instead of __syncthreads().
-// Expect:   1.05 to 1.2x step 06: six of nine barriers go, the rounds stay.
+// Idea:     warp 0 alone reduces the last 64 values, unrolled, with __syncwarp() instead of __syncthreads().
+// Expect:   1.05 to 1.2x step 06: six of nine barriers go; the rounds stay.
 // Measured: 1.34x step 06, 0.53x CUB at 2^28 (H200); 1.30x, 0.75x (H100).
-// Why:      not only barriers go: seven of eight warps leave after 43 instructions instead of 77 (SASS).
+// Why: not only barriers go: seven of eight warps finish after 43 instructions instead of 77 (SASS).
 // Next:     why a __syncwarp() between read and write? (At stride 8, lane 8 writes tile[8], which lane 0 reads.)
 #include "sum.cuh"
 
 constexpr int kBlock = 256;
 
-// tile[0] = tile[0] + ... + tile[63]; all 32 lanes of one warp must call it. Upper lanes' sums are not used. Since
-// Volta lanes need not run in lockstep, and volatile orders nothing between them.
+// tile[0] = tile[0] + ... + tile[63]. All 32 lanes of one warp must call it. The sums of upper lanes are not used.
+// Since Volta, lanes need not run in lockstep, and volatile does not order their accesses.
 __device__ static void sum_last_warp(float* tile, int lane) {
   float sum = tile[lane];
 #pragma unroll
@@ -39,7 +39,7 @@ __global__ void sum_unrolled_last_warp(const float* __restrict__ x, float* __res
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes, until one block is enough
+  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // for all passes
   while (n > 2 * kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, 2 * kBlock));
     sum_unrolled_last_warp<<<blocks, kBlock>>>(x, partials, n);

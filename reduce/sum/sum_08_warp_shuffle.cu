@@ -2,13 +2,13 @@
 // Idea:     __shfl_down_sync passes a register between lanes. Shared memory carries 8 warp sums; one barrier is left.
 // Expect:   1.1 to 1.5x step 07: one barrier instead of three, and no address or store between the rounds.
 // Measured: 1.03x step 07, 0.55x CUB at 2^28 (H200); 1.03x, 0.77x (H100).
-// Why:      shuffles use shared memory's pipe: 45 of them and 9 requests per block, 40 requests in step 07 (counted).
-// Next:     what does lane 31 get from __shfl_down_sync(..., 16)? (Its own value; its sum is wrong, and not used.)
+// Why: shuffles use shared memory's pipe: 45 of them and 9 requests per block, 40 requests in step 07 (counted).
+// Next:     what does lane 31 get from __shfl_down_sync(..., 16)? (Its own value. Its sum is wrong, but not used.)
 #include "sum.cuh"
 
 constexpr int kBlock = 256;
 
-// Sum over the warp, returned to lane 0. All 32 lanes must call it: the mask names them.
+// Returns the sum over the warp to lane 0. All 32 lanes must call it, because the mask names all.
 __device__ static float warp_sum_to_lane_0(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffff, v, offset);
@@ -33,7 +33,7 @@ __global__ void sum_warp_shuffle(const float* __restrict__ x, float* __restrict_
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // of all passes, until one block is enough
+  float* partials = scratch<float>(2 * ceil_div(n, 2 * kBlock));  // for all passes
   while (n > 2 * kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, 2 * kBlock));
     sum_warp_shuffle<<<blocks, kBlock>>>(x, partials, n);

@@ -1,4 +1,4 @@
-// Problem:  step 08 runs half a million blocks for 2^28 elements; each loads 8 bytes per thread, reduces and ends.
+// Problem:  step 08 runs half a million blocks for 2^28 elements. Each loads 8 bytes per thread, reduces and ends.
 // Idea:     a fixed grid that just fills the GPU: float4 in a grid-stride loop, one tree per block, a second launch.
 // Expect:   0.95 to 1.0x CUB at 2^28: 1056 trees on 132 SMs instead of 524288, and 16 bytes in flight per thread.
 // Measured: 1.78x step 08, 0.98x CUB at 2^28 (H200); 1.29x, 0.99x (H100).
@@ -41,7 +41,7 @@ static void launch(const float* x, float* out, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Per launch: the thread's chain, longest if x is not aligned, then 5 + 3 levels of tree.
+// Per launch: the chain of a thread, longest if x is not aligned, then 5 + 3 levels of tree.
 static std::size_t height(std::size_t n) {
   const std::size_t grid = grid_size(n);
   return ceil_div(n, grid * kBlock) + 8 + ceil_div(grid, kBlock) + 8;

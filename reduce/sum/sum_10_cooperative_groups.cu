@@ -1,6 +1,6 @@
-// Problem:  step 09 launches a second kernel only to know that all blocks of the first are done.
+// Problem:  step 09 launches a second kernel only to wait for all blocks of the first.
 // Idea:     a cooperative launch: grid.sync() is a barrier for all blocks, then block 0 adds the partial sums.
-// Expect:   0.9 to 1.0x step 09: the grid barrier costs a microsecond or two, as the second launch did.
+// Expect:   0.9 to 1.0x step 09: the grid barrier costs one or two microseconds, as the second launch did.
 // Measured: 1.00x step 09, 0.98x CUB at 2^28 (H200); 1.00x, 1.00x (H100).
 // Next:     must all blocks wait if only one of them has something left to do?
 #include "sum.cuh"
@@ -12,7 +12,7 @@ namespace cg = cooperative_groups;
 
 constexpr int kBlock = 256;
 
-// Sum over the block, returned to thread 0. All threads must call it. A barrier is needed between two calls.
+// Returns the sum over the block to thread 0. All threads must call it. A barrier is needed between two calls.
 __device__ static float block_sum_to_thread_0(cg::thread_block block, float v) {
   __shared__ float warp_sums[kBlock / 32];
   const auto warp = cg::tiled_partition<32>(block);
@@ -51,7 +51,7 @@ __global__ void sum_cooperative_groups(const float* x, float* partials, float* o
   }
 }
 
-// The launch refuses more blocks than are resident at once: the grid barrier would never open.
+// A cooperative launch fails if not all blocks can be resident at once: the grid barrier would never open.
 static unsigned grid_size(std::size_t n) {
   const std::size_t resident = resident_blocks(sum_cooperative_groups, kBlock);
   return static_cast<unsigned>(std::clamp<std::size_t>(ceil_div(n, 4 * kBlock), 1, resident));
@@ -65,7 +65,7 @@ static void launch(const float* x, float* out, std::size_t n) {
   CUDA_CHECK(cudaLaunchCooperativeKernel(sum_cooperative_groups, dim3(grid), dim3(kBlock), arguments, 0, nullptr));
 }
 
-// The thread's chain, longest if x is not aligned, and 5 + 3 levels of tree; the same again for the partial sums.
+// The chain of a thread, longest if x is not aligned, and 5 + 3 levels of tree; the same again for the partial sums.
 static std::size_t height(std::size_t n) {
   const std::size_t grid = grid_size(n);
   return ceil_div(n, grid * kBlock) + 8 + ceil_div(grid, kBlock) + 8;

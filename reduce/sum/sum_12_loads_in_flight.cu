@@ -1,6 +1,6 @@
 // Problem:  step 11 has one float4 load in flight per thread: the loop waits for it before it issues the next (SASS).
 // Idea:     four float4 per thread and trip of the grid-stride loop, all loaded before the first addition.
-// Expect:   1.00 to 1.03x step 11 from 2^28 on: its 32 KB per SM nearly meet latency x bandwidth (33 KB on an H200).
+// Expect:   1.00 to 1.03x step 11 from 2^28 on: its 32 KB per SM nearly equal latency x bandwidth (33 KB on an H200).
 // Measured: 1.02x step 11, 1.01x CUB at 2^28 (H200); 1.01x, 1.01x (H100).
 // Next:     why not let the compiler unroll the loop? (It does not: each trip tests the end, and n is unknown.)
 #include "block_reduce.cuh"
@@ -10,7 +10,7 @@ constexpr int kBlock = 512;
 constexpr int kLoads = 4;               // float4 in flight per thread
 constexpr int kTile = kLoads * kBlock;  // float4 per block and trip
 
-static __device__ unsigned blocks_done;  // tickets drawn; 0 between launches, of which one at a time may use it
+static __device__ unsigned blocks_done;  // tickets drawn; 0 between launches, which must not overlap
 
 __global__ void sum_loads_in_flight(const float* __restrict__ x, float* partials, float* __restrict__ out,
                                     std::size_t n, bool aligned) {
@@ -46,7 +46,7 @@ __global__ void sum_loads_in_flight(const float* __restrict__ x, float* partials
   __syncthreads();
   if (!last) return;  // the whole block returns
 
-  // combine: the last block adds the partial sums. The fences order these loads; __ldcg only hints at L2
+  // combine: the last block adds the partial sums. The fences order these loads; __ldcg is only a cache hint
   __threadfence();  // the ticket was seen before the partial sums are read
   sum = 0.0f;
   for (unsigned b = threadIdx.x; b < gridDim.x; b += kBlock) sum += __ldcg(partials + b);

@@ -1,18 +1,20 @@
-// Problem:  step 12 gives each block a fixed share of the tiles. SMs are not equally fast, and the slowest ends last.
-// Idea:     no loop: one block per tile of 128 KB, so the SM that is free gets the next tile. The head up to the first
-//           16-byte boundary is peeled. Loads are evict-first (__ldcs) for inputs up to 8 times L2.
-// Expect:   0.99 to 1.02x step 12 from 2^28 on: SMs end together, but a tile's sum, fence and ticket cost some 0.5 ns.
+// Problem:  step 12 gives each block a fixed share of the tiles. SMs are not equally fast, so the slowest finishes
+//           last.
+// Idea:     no loop: one block per tile of 128 KB, so each SM takes the next tile when it is free. The head before the
+//           first 16-byte boundary is peeled. Loads are evict-first (__ldcs) for inputs up to 8 times L2.
+// Expect:   0.99 to 1.02x step 12 from 2^28 on: SMs end together, but a tile's sum, fence and ticket cost about 0.5 ns.
 //           1.1x at 2^24, cold: evict-first loads leave the earlier kernel's dirty lines in L2.
 // Measured: 1.00x step 12, 1.00x CUB at 2^28 (H200); 1.01x, 1.02x (H100).
-// Next:     32768 blocks share one ticket word at 2^30. What would cost less? (A word per group, then a second ticket.)
+// Next:     at 2^30, 32768 blocks share one ticket word. What would cost less? (A word per group, then a second
+//           ticket.)
 #include "block_reduce.cuh"
 #include "sum.cuh"
 
 constexpr int kBlock = 1024;
-constexpr int kLoads = 8;               // float4 per thread, of which the registers allow some in flight
+constexpr int kLoads = 8;               // float4 per thread; registers limit how many are in flight
 constexpr int kTile = kLoads * kBlock;  // float4 per block
 
-static __device__ unsigned blocks_done;  // tickets drawn; 0 between launches, of which one at a time may use it
+static __device__ unsigned blocks_done;  // tickets drawn; 0 between launches, which must not overlap
 
 __device__ static float sum4(float4 v) { return (v.x + v.y) + (v.z + v.w); }
 
@@ -51,7 +53,7 @@ __global__ void __launch_bounds__(kBlock) sum_tile_per_block(const float* __rest
   __shared__ bool last;
   if (tid == 0) {
     partials[blockIdx.x] = sum;
-    __threadfence();  // whoever sees the ticket sees the partial sum
+    __threadfence();  // a block that sees the ticket sees the partial sum
     last = atomicInc(&blocks_done, gridDim.x - 1) == gridDim.x - 1;
   }
   __syncthreads();

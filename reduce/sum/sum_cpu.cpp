@@ -1,11 +1,11 @@
-// The sum on the CPU, a ladder of its own, so that the GPU is compared with fair CPU code:
+// The sum on the CPU as a ladder of its own, so that the GPU is compared with fair CPU code:
 //
 //   sum_cpu                checks every variant, then times it on 2^26 floats
 //   sum_cpu N              the same at another size
 //   sum_cpu --check        only checks, on awkward sizes
 //
-// Every variant is checked against the reference of the GPU's steps, in double. The last one adds eight at a time and
-// forgets the remainder: it must fail. Exit status: 0 if so.
+// Every variant is checked against the double reference of the GPU steps. The last one adds eight elements at a time
+// and drops the remainder: its check must fail. Exit status: 0 if all checks end as they should.
 #include "sum.cuh"
 #include "runner/definitions.hpp"
 #include "runner/host_variants.hpp"
@@ -16,14 +16,14 @@ namespace {
 
 using Input = const float* __restrict__;
 
-// The loop as the formula reads. An addition waits for the one before, 3 to 4 clocks; the compiler may not reorder them.
+// The loop as the formula reads. An addition waits 3 to 4 cycles for the previous one; the compiler may not reorder.
 float one_chain(Input x, long n) {
   float sum = 0;
   for (long i = 0; i < n; ++i) sum += x[i];
   return sum;
 }
 
-// Eight chains side by side hide the latency. Eight floats are a vector register, so the compiler may use one.
+// Eight independent chains hide the latency. Eight floats fill a vector register, so the compiler may use vectors.
 constexpr long kChains = 8;
 
 template <bool kRemainder = true>
@@ -39,7 +39,7 @@ float eight_chains(Input x, long n) {
   return sum;
 }
 
-// The pragma allows any order: the compiler takes vectors. One core then waits for memory, if x isn't in a cache.
+// The pragma allows any order, so the compiler vectorises. One core then waits for memory if x isn't in a cache.
 float simd(Input x, long n) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -47,7 +47,7 @@ float simd(Input x, long n) {
   return sum;
 }
 
-// As the blocks of sum 08: each thread has a part, and the partial sums are added at the end.
+// Each thread adds one part, and the partial sums are added at the end, as with the blocks of sum 08.
 float parallel(Input x, long n) {
   float sum = 0;
 #pragma omp parallel for simd reduction(+ : sum)
@@ -55,7 +55,7 @@ float parallel(Input x, long n) {
   return sum;
 }
 
-// Sums in double cost half of the vector's width, and the error no longer grows with n.
+// Sums in double halve the elements per vector, and the error no longer grows with n.
 float parallel_double(Input x, long n) {
   double sum = 0;
 #pragma omp parallel for simd reduction(+ : sum)
@@ -80,7 +80,7 @@ std::string problem_of(const Variant& variant, const ladder::Case& c) {
   });
 }
 
-// Prints what fails; returns whether all variants are right and the wrong one failed.
+// Prints each failure. Returns true if all variants are right and the wrong one was caught.
 bool check(std::size_t n) {
   const Sum problem(nullptr);
   bool ok = true;
@@ -103,7 +103,7 @@ bool check(std::size_t n) {
 
 void time_all(std::size_t n) {
   const std::vector<float> x = ladder::random_floats(n);
-  volatile float out = 0;  // or the compiler leaves the sum out
+  volatile float out = 0;  // keeps the compiler from dropping the sum
   std::printf("%zu floats, %s\n", n, ladder::threads_in_words().c_str());
   for (const Variant& variant : kVariants) {
     const double ms = ladder::best_ms([&] { out = variant.run(x.data(), static_cast<long>(n)); });

@@ -29,16 +29,16 @@ cudaError_t launch(const float* x, float* out, size_t n) {
 
 // The answer ends here. Say while you write it:
 // Each thread adds its elements in a register, five shuffles add a warp's sums, and after one barrier warp 0 adds the
-// warps' sums. No thread returns before the barrier: one without elements has the sum 0.
-// One atomic per block, 1024 at most, needs no second kernel, but the order and so the last bits differ between runs.
-// Where they must not, each block stores its sum and a second launch of one block adds them.
-// It is sum 08 in a grid-stride loop; next come float4 (09) and one launch with the same bits every run (11).
+// warps' sums. No thread returns before the barrier: a thread without elements has the sum 0.
+// One atomic per block, at most 1024, needs no second kernel, but the order and so the last bits differ between runs.
+// If that is not acceptable, each block stores its sum, and a second launch of one block adds them.
+// This is sum 08 in a grid-stride loop; next come float4 (09) and one launch with the same bits every run (11).
 
 // The rest is for the checks.
 #include "sum.cuh"
 #include "whiteboard.cuh"
 
-// A thread's additions, 5 levels within a warp, 3 over its 8 sums, and at most one atomic for each block.
+// A thread's additions, 5 levels within a warp, 3 over its 8 sums, and at most one atomic per block.
 static std::size_t height(std::size_t n) {
   const std::size_t grid = std::min<std::size_t>(n / 256 + 1, 1024);
   return ceil_div(n, grid * 256) + 5 + 3 + grid;

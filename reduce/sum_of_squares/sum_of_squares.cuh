@@ -11,8 +11,8 @@ class SumOfSquares : public Reduction {
  public:
   static constexpr unsigned kMostBlocks = 1024;
 
-  // x: n integers; out: one. clocks[b]: the clocks from block b's start to its end as thread 0 saw them, clock64()
-  // there minus clock64() here. There are at most kMostBlocks blocks.
+  // x: n integers. out: one. clocks[b]: the clocks from block b's start to its end in thread 0, the difference of two
+  // clock64(). At most kMostBlocks blocks.
   using Launch = void (*)(const int* x, std::int64_t* out, std::int64_t* clocks, std::size_t n);
 
   explicit SumOfSquares(Launch launch) : launch_(launch) {}
@@ -39,7 +39,8 @@ class SumOfSquares : public Reduction {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // Up to n = 2^23, as in all test sizes, every sum is a double; beyond, a sum of "16 bits" is right if its double is.
+  // Up to n = 2^23, as in all tests, every sum is exact in double; beyond, "16 bits" is compared after rounding to
+  // double.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"digits", true, digits},
             {"16 bits", true, sixteen_bits},
@@ -53,7 +54,7 @@ class SumOfSquares : public Reduction {
   std::vector<ladder::Size> bench_sizes() const override { return {{std::size_t{1} << 20}}; }
   double flops(const ladder::Size& size) const override { return 2.0 * static_cast<double>(size[0]); }
 
-  // The clocks of the slowest block, with x in L2: the median of some runs.
+  // Returns the clocks of the slowest block with x in L2: the median of `runs` runs.
   std::vector<ladder::Figure> figures(const ladder::Arrays& device, const ladder::Size& size) const override {
     constexpr int runs = 21;
     std::vector<double> longest;
@@ -86,7 +87,7 @@ class SumOfSquares : public Reduction {
   Launch launch_;
 };
 
-// out = the sum of `count` partial sums in device memory, added by the host: a copy there, awaited, and one back.
+// Adds `count` partial sums from device memory on the host and copies the result to out. Waits for both copies.
 inline void add_on_host(const std::int64_t* partial, std::size_t count, std::int64_t* out) {
   std::vector<std::int64_t> sums(count);
   CUDA_CHECK(cudaMemcpy(sums.data(), partial, count * sizeof(std::int64_t), cudaMemcpyDeviceToHost));

@@ -1,6 +1,7 @@
 // Problem:  step 04 copies 32768 partial sums to the host.
-// Idea:     a block's threads store their sums in shared memory; thread 0 adds the 256 sums, and 128 go to the host.
-// Expect:   2 to 5x faster, because 1 KB is copied instead of 256 KB; more clocks, for 256 additions by one thread.
+// Idea:     a block's threads store their sums in shared memory. Thread 0 adds the 256 sums, and 128 sums go to the
+//           host.
+// Expect:   2 to 5x faster: 1 KB is copied instead of 256 KB. More clocks: one thread makes 256 additions.
 // Measured: 4.81x step 04, 0.23 of a read at 2^20 (H200); 4.41x, 0.24 (H100).
 // Next:     what do the other 255 threads do meanwhile?
 #include "sum_of_squares.cuh"
@@ -21,7 +22,7 @@ __global__ void sum_of_squares_shared_memory(const int* __restrict__ x, std::int
   __shared__ std::int64_t tile[kBlock];
   tile[tid] = sum;
   __syncthreads();
-  if (tid == 0) {  // thread 0 adds, and stores
+  if (tid == 0) {  // thread 0 adds and stores
     for (unsigned t = 1; t < kBlock; ++t) sum += tile[t];
     partials[blockIdx.x] = sum;
   }

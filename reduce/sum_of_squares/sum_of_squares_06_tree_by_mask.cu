@@ -1,9 +1,10 @@
-// Problem:  in step 05 one thread adds and 255 wait.
-// Idea:     a tree: neighbours add in pairs, then pairs of pairs, 8 rounds. In round r those with r low bits 0 add.
-// Expect:   step 04's clocks plus 8 rounds of 30 to 50: the clocks that step 05 added are saved again.
+// Problem:  in step 05 one thread adds while 255 wait.
+// Idea:     a tree: neighbours add in pairs, then pairs of pairs, in 8 rounds. In round r, threads whose r low bits are
+//           0 add.
+// Expect:   step 04's clocks plus 8 rounds of 30 to 50: most of the clocks that step 05 added are saved again.
 // Measured: 1.01x step 05, 0.23 of a read at 2^20 (H200); 0.99x, 0.23 (H100).
-// Why:      only 386 of the 1119 clocks that step 05 added go (H100): thread 0 now waits at barriers for the slowest
-//           warp; in step 04 it timed only itself.
+// Why: only 386 of the 1119 clocks that step 05 added are saved (H100): thread 0 now waits at barriers for the slowest
+// warp; in step 04 it timed only itself.
 // Next:     what does a warp do in round 3? (Every eighth lane adds; the others are predicated off.)
 #include "sum_of_squares.cuh"
 

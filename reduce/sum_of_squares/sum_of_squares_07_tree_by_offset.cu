@@ -1,8 +1,8 @@
 // Problem:  in step 06 only a few lanes of each warp work.
-// Idea:     thread t adds the element `offset` further on, 128, 64, ..., 1: neighbouring threads, neighbouring words.
+// Idea:     thread t adds element t + offset, for offsets 128, 64, ..., 1: neighbouring threads, neighbouring words.
 // Expect:   0 to 5 % fewer clocks: the rounds and their barriers stay.
 // Measured: 1.00x step 06, 0.23 of a read at 2^20 (H200); 1.01x, 0.24 (H100).
-// Next:     which rounds need a barrier of the whole block? (Those in which more than one warp works.)
+// Next:     which rounds need a barrier for the whole block? (Those in which more than one warp adds.)
 #include "sum_of_squares.cuh"
 
 constexpr unsigned kBlock = 256, kBlocks = 128;

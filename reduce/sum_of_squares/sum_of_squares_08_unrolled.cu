@@ -1,13 +1,13 @@
-// Problem:  step 07 stops all 256 threads after each of 8 rounds.
+// Problem:  in step 07 all 256 threads wait at a barrier after each of 8 rounds.
 // Idea:     two rounds for the block, then warp 0 alone, unrolled, with __syncwarp() between reads and writes.
 // Expect:   100 to 300 clocks fewer: five barriers and the loop.
 // Measured: 1.00x step 07, 0.23 of a read at 2^20 (H200); 1.00x, 0.23 (H100).
-// Next:     and today? (Shuffles for the last 32, sum 08; the last block adds the blocks' sums, sum 11.)
+// Next:     and on today's GPUs? (Shuffles for the last 32, sum 08; the last block adds the blocks' sums, sum 11.)
 #include "sum_of_squares.cuh"
 
 constexpr unsigned kBlock = 256, kBlocks = 128;
 
-// One round of the last warp; all its lanes call it. The upper lanes' partials are not used.
+// One round of the last warp. All its lanes must call it. The sums of upper lanes are not used.
 __device__ static void add_and_store(std::int64_t* tile, unsigned tid, unsigned offset, std::int64_t& sum) {
   sum += tile[tid + offset];
   __syncwarp();
