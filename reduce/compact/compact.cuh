@@ -1,21 +1,22 @@
 // Stream compaction: keeps the elements above 0.
-// out[0..count) = the elements of x that are greater than 0, in their order and with their bits; count = how many. NaN,
-// +0 and -0 are dropped, infinity and subnormals above 0 are kept. Nothing is written to out beyond count.
+// out[0..count) = the elements of x that are greater than 0, in their order and bit-equal; count = their number. NaN,
+// +0 and -0 are dropped; infinity and positive subnormals are kept. Nothing is written to out beyond count.
 // practice: hard, next nms
 #pragma once
 #include "ladder.cuh"
 
 #include <algorithm>
 
-// kAny: the kept elements may come in any order and are compared as a multiset.
+// kAny: the kept elements may be in any order and are compared as a multiset.
 enum class CompactOrder { kOfX, kAny };
 
 class Compact : public ladder::Problem {
  public:
-  // x and out: n floats, no overlap, any alignment; x must not change. count, in device memory, is set, not added to.
+  // x and out: n floats, no overlap, any alignment; x must not change. count is in device memory and overwritten.
   using Launch = void (*)(const float* x, float* out, std::int64_t* count, std::size_t n);
 
-  // timed: the largest n that is timed. round: elements per round of a step's loop; then three rounds are checked.
+  // timed: the largest n that is timed. round: elements per iteration of a step's loop; if given, 3 iterations are
+  // tested.
   explicit Compact(Launch launch, CompactOrder order = CompactOrder::kOfX, std::size_t timed = std::size_t{1} << 28,
                    std::size_t round = 0)
       : launch_(launch), order_(order), timed_(timed), round_(round) {}
@@ -25,7 +26,7 @@ class Compact : public ladder::Problem {
   std::vector<ladder::Dim> dims() const override {
     return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::size_t{1} << 36}};
   }
-  // out counts as an input too: what lies beyond count before the run must still be there after it.
+  // out is also an input: its elements beyond count must be unchanged after the run.
   std::vector<ladder::Buffer> buffers(const ladder::Size& size) const override {
     return {ladder::input<float>("x", size[0]), ladder::inout<float>("out", size[0]),
             ladder::output<std::int64_t>("count", 1)};
@@ -34,7 +35,7 @@ class Compact : public ladder::Problem {
     launch_(device.at<const float>(0), device.at<float>(1), device.at<std::int64_t>(2), size[0]);
   }
 
-  // How many are kept before each piece of x, and in all.
+  // Returns the number of elements kept before each piece of x, then in all of x.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     std::vector<double> kept{0};
     for (std::size_t begin = 0; begin < size[0]; begin += kPiece) {
@@ -53,7 +54,7 @@ class Compact : public ladder::Problem {
       return;
     }
     std::size_t to = range.begin;
-    // the last piece before which no more are kept than before the range
+    // the last piece with no more kept elements before it than before the range
     const auto piece = std::upper_bound(kept.begin(), kept.end(), static_cast<double>(to)) - kept.begin() - 1;
     auto rank = static_cast<std::size_t>(kept[piece]);
     for (std::size_t i = piece * kPiece; i < size[0] && to < range.end; ++i) {
@@ -67,12 +68,13 @@ class Compact : public ladder::Problem {
     return buffer == 1 && order_ == CompactOrder::kAny ? static_cast<std::size_t>(host.digest().back()) : 0;
   }
 
-  // Half of the random data are kept. "runs": warps and tiles that keep all or nothing.
+  // Half of the random elements are kept. "runs": whole warps and tiles keep everything or nothing.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", true, random},  {"special", true, special}, {"runs", true, runs},   {"all kept", true, all},
             {"none kept", true, none}, {"last kept", true, last},  {"few kept", true, few}};
   }
-  // Around a warp, a block, the tiles of 256, 1024 and 4096; several tiles; more tiles than a warp looks back on.
+  // Sizes near a warp, a block and tiles of 256, 1024 and 4096; several tiles; more tiles than one look-back step
+  // covers.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const std::size_t n : {0,   1,   2,   3,   4,   5,    7,    8,    31,   32,   33,   127,   128,  129,
@@ -93,14 +95,14 @@ class Compact : public ladder::Problem {
     }
     return sizes;
   }
-  // Of random data: x is read, half of out is written.
+  // For random data: x is read, half of out is written.
   double bytes(const ladder::Size& size) const override { return 6.0 * static_cast<double>(size[0]) + 8; }
 
  private:
   static constexpr std::size_t kPiece = 4096;
   static bool is_kept(float x) { return x > 0; }
 
-  // out holds numbers below 0 before the run: nothing that could be kept.
+  // out holds negative numbers before the run, which are never kept elements.
   static double before(std::size_t i) { return -1.0 - static_cast<double>(i % 1021); }
   template <typename Value>
   static double of(std::size_t buffer, std::size_t i, const Value& value) {

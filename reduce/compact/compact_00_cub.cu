@@ -1,4 +1,4 @@
-// The library: cub::DeviceSelect. The first call returns the temporary storage it needs, the second one runs.
+// The library: cub::DeviceSelect. The first call returns the size of its temporary storage; the second one runs.
 // needs: gpu
 #include "compact.cuh"
 

@@ -1,8 +1,8 @@
-// Problem:  a kept element's position depends on how many are kept before it, and all threads need theirs at once.
-// Idea:     one atomic per kept element: the counter's old value is the position. The order of x is lost.
-// Expect:   the speed of step 02: the compiler sees one address, and makes a vote, a popc and one atomic per warp.
+// Problem:  a kept element's position is the number of kept elements before it. All threads need theirs at once.
+// Idea:     one atomic per kept element. The counter's old value is the position. The order of x is lost.
+// Expect:   the speed of step 02: the compiler sees one address and makes a vote, a popc and one atomic per warp.
 // Measured: 0.084x CUB at 2^28 (H200).
-// Next:     how would you write by hand what the compiler made of it?
+// Next:     how would you write by hand what the compiler generates?
 #include "compact.cuh"
 
 constexpr int kBlock = 256;

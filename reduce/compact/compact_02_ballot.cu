@@ -1,9 +1,10 @@
 // Problem:  step 01 relies on the compiler to combine the atomics of a warp.
-// Idea:     one atomic per warp, by hand. A ballot marks the lanes that keep their element; its popc is the warp's
+// Idea:     one atomic per warp, by hand. A ballot marks the lanes that keep their element. Its popc is the warp's
 //           count, the popc over lower lanes a lane's rank. Lane 0 does the atomic; a shuffle broadcasts the base.
 // Expect:   0.9 to 1.1x step 01: the same atomics.
 // Measured: 1.00x step 01, 0.084x CUB at 2^28 (H200).
-// Next:     what if the last warp's lanes beyond n had returned early? (The mask names them: they must vote, with no.)
+// Next:     what if the last warp's lanes beyond n return early? (The mask names them, so they must take part in the
+//           vote.)
 #include "compact.cuh"
 
 constexpr int kBlock = 256;

@@ -1,9 +1,9 @@
-// Problem:  steps 02 and 03 still have an atomic for every 32 elements, all on one address.
-// Idea:     one atomic per block: warps get their base from a counter in shared memory, the block from one in global
-//           memory.
-// Expect:   3 to 8x step 03: an eighth of the atomics, for two barriers.
+// Problem:  steps 02 and 03 still make one atomic per 32 elements, all on one address.
+// Idea:     one atomic per block. Warps get their base from a counter in shared memory, the block from a counter in
+//           global memory.
+// Expect:   3 to 8x step 03: an eighth of the atomics, at the cost of two barriers.
 // Measured: 5.80x step 03, 0.49x CUB at 2^28 (H200).
-// Next:     and in order? (A warp's position depends on all warps before it: a scan of their counts.)
+// Next:     how can the order be kept? (A warp's position depends on all warps before it: scan their counts.)
 #include "compact.cuh"
 
 constexpr int kBlock = 256;

@@ -1,10 +1,10 @@
-// Problem:  steps 01 to 04 hand out positions in the order in which the atomics arrive.
-// Idea:     in order: a position is the scan of 0/1 flags. Three kernels, as scan 06: counts of tiles, their scan,
-//           positions.
+// Problem:  steps 01 to 04 assign positions in the order in which the atomics arrive.
+// Idea:     keep the order: a position is the scan of 0/1 flags. Three kernels as in scan 06: count per tile, scan the
+//           counts, store.
 // Expect:   0.5 to 0.8x step 04 at 2^28: x is read twice (10 bytes per element, not 6); one block scans 2^18 counts.
 // Measured: 1.17x step 04, 0.57x CUB at 2^28 (H200).
 // Why:      x is read twice (counted), but there are barriers once per 1024 elements, not once per 256 (hypothesis).
-// Next:     what does a tile need from the others, and how early is it available? (Step 06.)
+// Next:     what does a tile need from earlier tiles, and how early is it available? (Step 06.)
 #include "../block_scan.cuh"
 #include "compact_tile.cuh"
 
@@ -17,7 +17,7 @@ __global__ void compact_scan_counts(const float* __restrict__ x, unsigned long l
   if (threadIdx.x == 0) counts[blockIdx.x] = total;
 }
 
-// counts[t]: how many tile t keeps, then how many the tiles before it keep. One block.
+// In: counts[t] is the number that tile t keeps. Out: the number that all tiles before it keep. One block.
 __global__ void compact_scan_of_counts(unsigned long long* counts, unsigned tiles, unsigned long long* count) {
   unsigned long long before = 0;
   for (unsigned first = 0; first < tiles; first += kScanBlock) {
@@ -25,7 +25,7 @@ __global__ void compact_scan_of_counts(unsigned long long* counts, unsigned tile
     const BlockScan<unsigned long long> scan = block_scan<kScanBlock>(t < tiles ? counts[t] : 0ull);
     if (t < tiles) counts[t] = before + scan.before;
     before += scan.total;
-    __syncthreads();  // all have read the scan's shared memory
+    __syncthreads();  // all threads have read the scan's shared memory
   }
   if (threadIdx.x == 0) *count = before;
 }

@@ -1,10 +1,11 @@
 // Problem:  step 05 reads x twice, and its second kernel runs on one SM.
-// Idea:     one pass by decoupled look-back: a tile publishes its count and adds up what earlier tiles have published.
-// Expect:   1.3 to 2x step 05 at 2^28: 6 bytes per element instead of 10. But tiles are 4 KB, as in scan 09.
+// Idea:     one pass with decoupled look-back: a tile publishes its count and adds the counts published by earlier
+//           tiles.
+// Expect:   1.3 to 2x step 05 at 2^28: 6 bytes per element instead of 10. But tiles have only 4 KB, as in scan 09.
 // Measured: 1.04x step 05, 0.60x CUB at 2^28 (H200).
-// Why:      a tile of 4 KB takes 3.8 ns of the GPU's time (H200, computed), as in scan 09: its ticket, barriers and
-//           look-back are probably the limit, not bytes.
-// Next:     how many sectors does a store of a warp touch? (8 or more; the 16 elements that it keeps fill 2.)
+// Why: a tile of 4 KB takes 3.8 ns of the GPU's time (H200, computed), as in scan 09. Ticket, barriers and look-back
+// are probably the limit, not bytes.
+// Next:     how many sectors does a warp's store touch? (8 or more; the 16 elements that it keeps on average fill 2.)
 #include "../block_scan.cuh"
 #include "compact_tile.cuh"
 #include "../look_back.cuh"

@@ -1,6 +1,8 @@
-// Problem:  in step 06 a thread stores up to four neighbours: a warp's four stores touch the same 8 sectors or more.
-// Idea:     kept elements go to shared memory, then neighbouring lanes store neighbours; warp 0 looks back meanwhile.
-// Expect:   1.1 to 1.5x step 06 at 2^28: a third of the store's sectors, for two more passes through shared memory.
+// Problem:  in step 06 a thread stores up to four neighbours, so a warp's four stores touch the same 8 or more sectors.
+// Idea:     collect kept elements in shared memory, then neighbouring lanes store neighbours. Warp 0 looks back
+//           meanwhile.
+// Expect:   1.1 to 1.5x step 06 at 2^28: a third of the stores' sectors, at the cost of two passes through shared
+//           memory.
 // Measured: 1.00x step 06, 0.60x CUB at 2^28 (H200).
 // Why:      the stores' sectors fell by two thirds (counted), and a tile still takes 3.8 ns: stores were not the limit.
 // Next:     why doesn't the exchange wait for the look-back? (Only the final store uses the tile's position.)

@@ -1,9 +1,9 @@
-// Problem:  in step 07 each tile of 4 KB pays for a ticket, a look-back and three barriers.
-// Idea:     tiles of 16 KB, as scan 10: a warp owns four rows of 128 elements. A row keeps at most 128, so the four
-//           rows' counts fit into the bytes of one word, and one scan does all four.
+// Problem:  in step 07 each tile of only 4 KB costs a ticket, a look-back and three barriers.
+// Idea:     tiles of 16 KB, as in scan 10: a warp owns four rows of 128 elements. A row keeps at most 128, so the four
+//           counts fit in the bytes of one word, and one scan handles all four rows.
 // Expect:   1.3 to 2x step 07 at 2^28, 1.0 to 1.3x CUB: a quarter of the tiles, 64 bytes in flight per thread.
 // Measured: 2.19x step 07, 1.31x CUB at 2^28 (H200).
-// Next:     what if hardly any element is kept? (Then only x is read, 4 bytes per element; look-back remains.)
+// Next:     what if hardly any element is kept? (Then x is nearly all traffic, 4 bytes per element; look-back remains.)
 #include "../block_scan.cuh"
 #include "compact_tile.cuh"
 #include "../look_back.cuh"
@@ -26,7 +26,7 @@ __global__ void compact_items_per_thread(const float* __restrict__ x, float* __r
 #pragma unroll
   for (int row = 0; row < kRows; ++row) v[row] = load4<true>(x, first + 128 * row, n, aligned);
 
-  // count: a byte for each row, at most 128; one scan does all rows
+  // count: one byte per row, at most 128, so one scan handles all rows
   unsigned counts = 0;
 #pragma unroll
   for (int row = 0; row < kRows; ++row) counts |= count4(v[row]) << 8 * row;
@@ -38,7 +38,7 @@ __global__ void compact_items_per_thread(const float* __restrict__ x, float* __r
   if (lane == 0) warp_counts[warp] = warp_count;
   __syncthreads();
 
-  // exchange: each warp scans the warps' counts for itself
+  // exchange: each warp scans the warps' counts itself
   const unsigned sums = warp_scan(lane < kWarps ? warp_counts[lane] : 0u);
   const unsigned total = __shfl_sync(0xffffffff, sums, 31);
   unsigned before_row = __shfl_sync(0xffffffff, sums, warp) - warp_count;

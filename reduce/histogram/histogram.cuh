@@ -1,5 +1,6 @@
 // Histogram of bytes: how often each occurs.
-// counts[b] = how often the byte b is in x; exact. Source: Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA, 2007.
+// counts[b] = the number of bytes in x equal to b; exact. Source: Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA,
+// 2007.
 // practice: medium, next histogram_float
 #pragma once
 #include "ladder.cuh"
@@ -8,7 +9,7 @@ constexpr int kBins = 256;
 
 class Histogram : public ladder::Problem {
  public:
-  // x: n bytes, fewer than 2^31, any address; must not change. counts: 256 elements, 4-byte aligned, set, not added to.
+  // x: n < 2^31 bytes at any address; must not change. counts: 256 elements, 4-byte aligned, overwritten.
   using Launch = void (*)(const std::uint8_t* x, int* counts, std::size_t n);
 
   explicit Histogram(Launch launch) : launch_(launch) {}
@@ -36,12 +37,12 @@ class Histogram : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "one value" and "two values" make threads meet at a counter; "sorted" has long runs.
+  // "one value" and "two values" make threads contend for a counter; "sorted" has long runs.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"uniform", true, uniform},       {"one value", true, one_value}, {"sorted", true, sorted},
             {"two values", true, two_values}, {"tail", true, tail},           {"mostly one", true, mostly_one}};
   }
-  // Around 16 bytes, a warp, a block, a tile; and so many that a counter of 16 bits overflows.
+  // Sizes near 16 bytes, a warp, a block and a tile, and some at which a 16-bit counter overflows.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const std::size_t n : {0,  1,   2,   3,   4,    5,    15,   16,   17,    18,    31,    32,     33,
@@ -59,7 +60,7 @@ class Histogram : public ladder::Problem {
   ladder::Ceiling ceiling() const override { return ladder::Ceiling::read; }
 
  private:
-  // Bytes are stored as int8: 200 is -56.
+  // Returns a byte as the int8 that stores it: 200 is -56.
   static double byte(std::uint64_t value) { return static_cast<std::int8_t>(value & 255); }
   static double uniform(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     return byte(ladder::hash(seed, buffer, i));
@@ -67,7 +68,7 @@ class Histogram : public ladder::Problem {
   static double one_value(std::uint64_t seed, std::size_t, std::size_t, std::size_t) { return byte(199 + seed); }
   static double two_values(std::uint64_t, std::size_t, std::size_t i, std::size_t) { return byte(i % 2 ? 255 : 3); }
   static double sorted(std::uint64_t, std::size_t, std::size_t i, std::size_t n) { return byte(256 * i / n); }
-  // The last four are the only ones of their kind.
+  // The last four elements have values that occur only once.
   static double tail(std::uint64_t, std::size_t, std::size_t i, std::size_t n) {
     return byte(n - i <= 4 ? 250 + (n - i) : 0);
   }

@@ -1,11 +1,11 @@
-// The library: cub::DeviceHistogram. The first call returns the temporary storage it needs, the second one runs.
+// The library: cub::DeviceHistogram. The first call returns the size of its temporary storage; the second one runs.
 // needs: gpu
 #include "histogram.cuh"
 
 #include <cub/device/device_histogram.cuh>
 
 static void launch(const std::uint8_t* x, int* counts, std::size_t n) {
-  // One row of n bytes: CUB 3.0 counts in int below a row stride of 2^31 - 1, and the last tile's end may lie beyond.
+  // One row of n bytes: CUB 3.0 counts in int below a row stride of 2^31 - 1, and the last tile's end may exceed that.
   constexpr std::size_t most = std::numeric_limits<int>::max(), tile = 1 << 20;
   const std::size_t stride = n > most - tile ? most : n;
   std::size_t bytes = 0;

@@ -1,7 +1,7 @@
-// Problem:  a byte's counter is known only once the byte is read, and many threads may increment the same one.
-// Idea:     one atomic per byte, on the counters in global memory.
-// Expect:   below 1 % of bandwidth: all threads share 256 counters, and L2 performs the atomics on one of them one by
-//           one.
+// Problem:  the counter is known only after the byte is read, and many threads may increment the same counter.
+// Idea:     one atomic per byte on counters in global memory.
+// Expect:   below 1 % of bandwidth: all threads share 256 counters, and L2 performs atomics on the same counter one
+//           after another.
 // Measured: 0.0019x CUB at 2^28 (H200).
 // Next:     where could a block count, so that fewer threads share a counter?
 #include "histogram.cuh"

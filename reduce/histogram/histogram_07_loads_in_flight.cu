@@ -1,6 +1,6 @@
-// Problem:  in step 06 a thread has 16 bytes in flight: 32 KB per SM, and latency x bandwidth is 33.
-// Idea:     two uint4 per thread and trip, both loaded before either is counted; evict-first, as x is used once.
-// Expect:   1.03 to 1.1x step 06 at 2^28; at 2^24 less: that is two trips per thread.
+// Problem:  in step 06 a thread has 16 bytes in flight: 32 KB per SM, where latency x bandwidth is 33 KB.
+// Idea:     two uint4 per thread and trip, both loaded before either is counted. Evict-first, because x is used once.
+// Expect:   1.03 to 1.1x step 06 at 2^28; less at 2^24, which is two trips per thread.
 // Measured: 1.05x step 06, 1.74x CUB at 2^28 (H200).
 // Next:     what is the limit now? (Memory; the atomics take about as long, computed.)
 #include "histogram.cuh"
@@ -35,7 +35,7 @@ __global__ void histogram_loads_in_flight(const std::uint8_t* __restrict__ x, in
   for (int b = threadIdx.x; b < kBins; b += kBlock) {
     int sum = 0;
     for (int lane = 0; lane < 32; ++lane)
-      sum += copies[32 * b + (lane + b) % 32];  // each thread starts in another bank
+      sum += copies[32 * b + (lane + b) % 32];  // each thread starts in a different bank
     if (sum > 0) atomicAdd(counts + b, sum);
   }
 }

@@ -21,9 +21,9 @@ cudaError_t launch(const unsigned char* x, int* counts, size_t n) {
 // The answer ends here. Say while you write it:
 // With counters in global memory all threads update the same 256 words, one after another in L2. So each block counts
 // in shared memory and adds its counters at the end.
-// Two barriers: no thread counts before all counters are 0, and none merges while others count.
-// The type is unsigned: a signed char would index in front of the array. The grid is fixed, so few blocks merge.
-// It is histogram 02; next come 16-byte loads (04) and a copy per lane, where no two lanes share a bank (06).
+// Two barriers: no thread counts before all counters are 0, and no thread merges before all have counted.
+// The type is unsigned: a signed char could be a negative index. The grid is fixed, so few blocks merge.
+// This is histogram 02; next come 16-byte loads (04) and a copy per lane, where no two lanes share a bank (06).
 
 // The rest is for the checks.
 #include "histogram.cuh"

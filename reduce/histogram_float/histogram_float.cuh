@@ -1,13 +1,13 @@
-// Histogram of floats, in bins of equal width.
-// counts[b] = how many elements of x are in bin b of `bins` equal ones from lower to upper. In float arithmetic,
-// rounded after each operation, the bin of an x with lower <= x < upper is the whole part of (x - lower) * (bins /
-// (upper - lower)), or the last bin if rounding leads beyond it. NaN and what is outside the range, upper included, is
-// not counted (NumPy counts upper in the last bin). Exact. Source: as histogram.cuh.
+// Histogram of floats in bins of equal width.
+// counts[b] = the number of elements of x in bin b of `bins` equal ones from lower to upper. In float arithmetic,
+// rounded after each operation, the bin of an x with lower <= x < upper is the integer part of (x - lower) * (bins /
+// (upper - lower)), or the last bin if rounding exceeds it. NaN and elements outside the range, upper included, are not
+// counted (NumPy counts upper in the last bin). Exact. Source: as histogram.cuh.
 // practice: medium, next copy
 #pragma once
 #include "ladder.cuh"
 
-// The bin of x, and -1 if it is in none. scale = bins / (upper - lower).
+// Returns the bin of x, or -1 if x is in none. scale = bins / (upper - lower).
 __host__ __device__ inline int bin_of(float x, float lower, float upper, float scale, int bins) {
   if (!(x >= lower && x < upper)) return -1;
   const int bin = static_cast<int>((x - lower) * scale);
@@ -16,15 +16,15 @@ __host__ __device__ inline int bin_of(float x, float lower, float upper, float s
 
 class HistogramFloat : public ladder::Problem {
  public:
-  // x: n floats, fewer than 2^31, any alignment; must not change. counts: `bins` elements, 1 to 4096, set, not added
-  // to. lower < upper, and both differences above are normal numbers.
+  // x: n < 2^31 floats, any alignment; must not change. counts: `bins` elements, 1 to 4096, overwritten. lower < upper;
+  // upper - lower and bins / (upper - lower) are normal numbers.
   using Launch = void (*)(const float* x, int* counts, std::size_t n, int bins, float lower, float upper);
 
   explicit HistogramFloat(Launch launch) : launch_(launch) {}
 
   const char* family() const override { return "reduce"; }
   const char* kernel() const override { return "histogram_float"; }
-  // bins = 0 stands for 256.
+  // bins = 0 means 256.
   std::vector<ladder::Dim> dims() const override {
     return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::numeric_limits<int>::max()}, {"bins", 0, 0, 4096}};
   }
@@ -55,7 +55,8 @@ class HistogramFloat : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "integer": values on bins' borders and outside; "below a border": the last float before one, which may round up.
+  // "integer": values on borders of bins and outside; "below a border": the last float before a border, which may round
+  // up.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", true, ladder::patterns::random},    {"special", true, ladder::patterns::special},
             {"integer", true, ladder::patterns::integers}, {"below a border", true, below_a_border},
@@ -86,7 +87,7 @@ class HistogramFloat : public ladder::Problem {
   static float scale_of(const ladder::Size& size) {
     return static_cast<float>(bins_of(size)) / (size.scalars[1] - size.scalars[0]);
   }
-  // Multiples of 1/8 from -1 to 1, less one bit.
+  // Returns a multiple of 1/8 from -1 to 1, moved to the next float below.
   static double below_a_border(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     const float border = static_cast<float>(ladder::hash(seed, buffer, i) % 17) / 8 - 1;
     return std::nextafter(border, -2.0f);

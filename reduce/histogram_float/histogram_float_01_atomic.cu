@@ -1,9 +1,10 @@
-// Problem:  a float's bin must be computed; there may be more than 256 bins, and elements that are in none.
-// Idea:     one atomic per element that is in the range, on the counters in global memory.
+// Problem:  a float's bin must be computed. There may be more than 256 bins, and elements outside all bins.
+// Idea:     one atomic per element in the range, on counters in global memory.
 // Expect:   below 5 % of bandwidth at 256 bins, as histogram 01; more with more bins, where fewer threads share a
 //           counter.
 // Measured: 0.00 of a read at 2^28 (H200).
-// Next:     x * scale or x / width? (A division is some 8 instructions and rounds differently: the header says which.)
+// Next:     x * scale or x / width? (A division takes about 8 instructions and rounds differently: the header
+//           specifies.)
 #include "histogram_float.cuh"
 
 constexpr int kBlock = 256;

@@ -1,9 +1,9 @@
 // Problem:  in step 01 all threads of the GPU share the counters in L2.
-// Idea:     a copy per block in shared memory, whose size is known only at the launch: 16 KB for 4096 bins.
+// Idea:     one copy per block in shared memory. Its size is known only at the launch: 16 KB for 4096 bins.
 // Expect:   10 to 100x step 01. One 4-byte load per thread and trip is the limit, as in histogram 02.
 // Measured: 140x step 01, 0.49 of a read at 2^28 (H200).
-// Why:      step 01 is slower than thought: 69 ms at 2^28, as histogram 01 for as many atomics (H200).
-// Next:     with 256 bins a block's copy takes 1 KB. What could the rest be used for?
+// Why: step 01 is slower than expected: 69 ms at 2^28, as histogram 01 for as many atomics (H200).
+// Next:     with 256 bins a block's copy takes 1 KB. How could the rest of shared memory be used?
 #include "histogram_float.cuh"
 
 constexpr int kBlock = 256;

@@ -1,9 +1,10 @@
-// Problem:  in step 02 lanes whose counters lie in one bank conflict, and a thread loads 4 bytes per trip.
-// Idea:     as many copies as 32 KB hold, up to one per lane: counter b of copy c is word copies * b + c. float4 loads.
+// Problem:  in step 02 lanes whose counters are in the same bank conflict, and a thread loads 4 bytes per trip.
+// Idea:     as many copies as fit in 32 KB, at most one per lane: counter b of copy c is word copies * b + c. float4
+//           loads.
 // Expect:   2 to 4x step 02 at 256 bins (32 copies, no two lanes in one bank), 1.2 to 2x at 4096 (2 copies).
 // Measured: 1.75x step 02, 0.86 of a read at 2^28 (H200).
 // Why:      step 02 already reaches 0.49 of a read, so at most 2x was left.
-// Next:     and 10^6 bins? (They do not fit: sort the elements, or let each block count a part of the bins.)
+// Next:     what about 10^6 bins? (They do not fit: sort the elements, or let each block count a part of the bins.)
 #include "histogram_float.cuh"
 
 constexpr int kBlock = 1024, kCounters = 8192;

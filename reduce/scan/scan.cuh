@@ -1,6 +1,6 @@
 // Prefix sums, inclusive or exclusive.
-// out[i] = x[0] + ... + x[i], the inclusive scan, or x[0] + ... + x[i-1], the exclusive one, whose out[0] is 0. Any
-// order of additions is right. NaN and infinities reach the results that they are part of, and no others.
+// out[i] = x[0] + ... + x[i] (inclusive), or x[0] + ... + x[i-1] with out[0] = 0 (exclusive). Any order of additions is
+// right. NaN and infinities affect only the results whose sums contain them.
 // practice: hard, next compact
 #pragma once
 #include "../reduction.cuh"
@@ -19,7 +19,7 @@ class Scan : public ladder::Problem {
 
   const char* family() const override { return "reduce"; }
   const char* kernel() const override { return "scan"; }
-  // exclusive = 1 asks for the exclusive scan.
+  // exclusive = 1: exclusive scan.
   std::vector<ladder::Dim> dims() const override {
     return {{"n", std::size_t{1} << 26, (1 << 17) + 13, std::size_t{1} << 36}, {"exclusive", 0, 0, 1}};
   }
@@ -30,7 +30,7 @@ class Scan : public ladder::Problem {
     launch_(device.at<const float>(0), device.at<float>(1), size[0], size[1] == 1);
   }
 
-  // The sum, and that of magnitudes, before each piece of x; by pieces, so that double's own error stays negligible.
+  // Returns the sums of elements and of magnitudes before each piece of x. Pieces keep double's own error negligible.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     std::vector<double> before;
     Sums all;
@@ -43,7 +43,7 @@ class Scan : public ladder::Problem {
     }
     return before;
   }
-  // scale = the sum of the magnitudes of the elements that are added.
+  // scale = the sum of the magnitudes of the added elements.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const bool exclusive = size[1] == 1;
@@ -74,14 +74,14 @@ class Scan : public ladder::Problem {
             {"both infinities", false, ladder::patterns::both_infinities},
             {"0.1 everywhere", false, ladder::patterns::tenths}};
   }
-  // Around a warp, a block, the tiles of 256, 512, 1024 and more; a few exclusive, others inclusive.
+  // Sizes near a warp, a block and tiles of 256, 512, 1024 and more, some exclusive, some inclusive.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 0},    {0, 1},    {1, 0},    {1, 1},     {2, 0},     {2, 1},    {3, 0},   {4, 1},
             {5, 0},    {7, 1},    {8, 0},    {31, 1},    {32, 0},    {33, 1},   {127, 0}, {128, 1},
             {129, 0},  {255, 1},  {256, 0},  {257, 0},   {257, 1},   {511, 0},  {513, 1}, {1009, 1},
             {1023, 0}, {1025, 1}, {4093, 0}, {16387, 1}, {32771, 0}, {70001, 1}};
   }
-  // Not for one thread, which would take minutes.
+  // None for step 01, whose single thread would take minutes.
   std::vector<ladder::Size> huge_sizes() const override {
     if (timed_ <= std::size_t{1} << 20) return {};
     return {{(std::size_t{1} << 31) + 3, 0}};

@@ -1,4 +1,4 @@
-// The library: cub::DeviceScan. The first call returns the temporary storage it needs, the second one runs.
+// The library: cub::DeviceScan. The first call returns the size of its temporary storage; the second one runs.
 // needs: gpu
 #include "scan.cuh"
 
@@ -14,5 +14,5 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
   CUDA_CHECK(scan(scratch<unsigned char>(bytes), bytes));
 }
 
-// CUB promises no order, so the bound is the one that holds for all.
+// CUB specifies no order, so the bound must hold for any order.
 LADDER_STEP(Scan, launch);

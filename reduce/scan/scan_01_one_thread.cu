@@ -1,8 +1,8 @@
-// Problem:  each result is the one before plus an element. Straight from the definition that is a chain of n additions.
+// Problem:  each result is the previous one plus an element. Taken literally, that is a chain of n additions.
 // Idea:     one thread, one loop.
 // Expect:   20 to 60 clocks per element: a load takes 40 to 260 from L1 or L2. 131 of 132 SMs idle.
-// Why:      76 clocks at 2^20, 50 where x is in L2 from the run before (H200, computed).
-// Next:     how can two threads share a chain? (Sums of pieces do not depend on each other.)
+// Why: 76 clocks at 2^20, 50 if x is in L2 from an earlier run (H200, computed).
+// Next:     how can two threads share the chain? (Sums of pieces do not depend on each other.)
 #include "scan.cuh"
 
 __global__ void scan_one_thread(const float* __restrict__ x, float* __restrict__ out, std::size_t n, bool exclusive) {

@@ -3,13 +3,13 @@
 // Expect:   1.3 to 2x step 02: 3 barriers instead of 9; the latency of one load per tile stays.
 // Measured: 0.90x step 04, 0.001x CUB at 2^28 (H200).
 // Why:      1.01x step 02 at 2^20 (H200). Ten dependent shuffles may take as long as eight rounds (hypothesis).
-// Next:     5 rounds over 32 lanes are 129 additions, a tree needs 57. Why is that no loss? (The lanes would idle
+// Next:     5 rounds over 32 lanes are 129 additions; a tree needs 57. Why is nothing lost? (The lanes would idle
 //           otherwise.)
 #include "scan.cuh"
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;
 
-// Inclusive scan over the warp. All 32 lanes must call it.
+// Returns the inclusive scan over the warp. All 32 lanes must call it.
 __device__ static float warp_scan(float sum) {
   const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -23,7 +23,7 @@ __device__ static float warp_scan(float sum) {
 __global__ void scan_warp_shuffle(const float* __restrict__ x, float* __restrict__ out, std::size_t n, bool exclusive) {
   __shared__ float warp_sums[kWarps];
   const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
-  float before = 0.0f;  // sum of the tiles before
+  float before = 0.0f;  // sum of all earlier tiles
   if (exclusive && tid == 0) out[0] = 0.0f;
   for (std::size_t begin = 0; begin < n; begin += kBlock) {
     // load: one element per thread, 0 past the end
@@ -43,11 +43,11 @@ __global__ void scan_warp_shuffle(const float* __restrict__ x, float* __restrict
     __syncthreads();
     if (warp > 0) sum += warp_sums[warp - 1];
 
-    // store: the exclusive scan is the inclusive one, shifted by one
+    // store: the exclusive scan is the inclusive scan shifted by one
     const std::size_t to = exclusive ? i + 1 : i;
     if (to < n) out[to] = before + sum;
 
-    // carry; no warp may store its next sum before all have read these
+    // carry; the barrier keeps warps from storing their next sums before all have read these
     before += warp_sums[kWarps - 1];
     __syncthreads();
   }
@@ -59,6 +59,6 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// 5 levels in the warp, 3 over the warps and one to join them; the sums of the tiles, one after another.
+// 5 levels in the warp, 3 over the warps and one to combine them; then the tiles' sums one after another.
 LADDER_STEP(
     Scan, launch, [](std::size_t n) { return 9 + ceil_div(n, kBlock); }, /*timed=*/std::size_t{1} << 24);

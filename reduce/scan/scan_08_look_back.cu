@@ -1,10 +1,10 @@
-// Problem:  step 07 reads x twice, because a tile's sum is known only after all of it was read.
-// Idea:     decoupled look-back (Merrill and Garland, 2016) reads x once. A block publishes its tile's sum, then walks
-//           back over the tiles before it, adding what they published, until one has its prefix.
-// Expect:   0.9 to 1.5x step 07 at 2^28: two thirds of its traffic, but thread 0 walks one tile per round trip to L2.
+// Problem:  step 07 reads x twice, because a tile's prefix is known only after all earlier tiles are read.
+// Idea:     decoupled look-back (Merrill and Garland, 2016) reads x once. A block publishes its tile's sum, then reads
+//           the words of the tiles before it, nearest first, and adds them until one contains a prefix.
+// Expect:   0.9 to 1.5x step 07 at 2^28: two thirds of its traffic, but thread 0 reads one tile per round trip to L2.
 // Measured: 0.37x step 07, 0.31x CUB at 2^28 (H200).
-// Why:      some 1000 tiles run at once, so thread 0 reads 29 status words on average (computed), one L2 round trip
-//           each, while its block waits.
+// Why: about 1000 tiles run at once, so thread 0 reads 29 status words on average (computed), one L2 round trip each,
+// while its block waits.
 // Next:     why not tile = blockIdx.x? (CUDA guarantees no launch order: all might wait for a block that can't start.)
 #include "../block_scan.cuh"
 #include "scan.cuh"
@@ -12,16 +12,16 @@
 
 constexpr int kBlock = 256, kTile = 4 * kBlock;
 
-// A tile's status word: the state in the upper half, a float in the lower. The 64-bit word is read and written as a
-// whole: a thread that sees the state sees its value, so no fence is needed between them.
+// A tile's status word: the state in the upper half, a float in the lower half. The 64-bit word is read and written as
+// a whole, so a thread that sees the state also sees its value, and no fence is needed between them.
 using Word = unsigned long long;
-enum State : unsigned { kNothing, kSum, kPrefix };  // nothing yet; the tile's sum; the sum of all tiles up to this one
+enum State : unsigned { kNothing, kSum, kPrefix };  // empty; the tile's sum; the sum of all tiles up to this one
 
 __device__ static void publish(Word* word, State state, float value) {
   atomicExch(word, static_cast<Word>(state) << 32 | __float_as_uint(value));
 }
 
-// words: the number of tiles taken, then a status word per tile; all 0.
+// words: a counter of tiles taken, then one status word per tile; all 0.
 __global__ void scan_look_back(const float* __restrict__ x, float* __restrict__ out, std::size_t n, bool exclusive,
                                bool aligned, Word* words) {
   __shared__ unsigned shared_tile;
@@ -64,10 +64,10 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
   if (n == 0) return;
   const auto tiles = static_cast<unsigned>(ceil_div(n, kTile));
   Word* words = scratch<Word>(tiles + 1);
-  CUDA_CHECK(cudaMemsetAsync(words, 0, (tiles + 1) * sizeof(Word)));  // else the last launch's words are still there
+  CUDA_CHECK(cudaMemsetAsync(words, 0, (tiles + 1) * sizeof(Word)));  // clears the last launch's words
   scan_look_back<<<tiles, kBlock>>>(x, out, n, exclusive, aligned_for<float4>(x, out), words);
   CUDA_CHECK(cudaGetLastError());
 }
 
-// In the tile as in step 07; then at most the sums of all tiles, one after another.
+// In a tile as in step 07; then at most the sums of all tiles one after another.
 LADDER_STEP(Scan, launch, [](std::size_t n) { return 16 + ceil_div(n, kTile); });

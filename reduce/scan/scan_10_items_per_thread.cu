@@ -1,9 +1,9 @@
-// Problem:  in step 09 each tile of 4 KB pays for a number from the counter, a look-back and barriers.
+// Problem:  in step 09 each tile of only 4 KB costs a ticket, a look-back and barriers.
 // Idea:     tiles of 16 KB: a thread has four float4. A warp owns four consecutive rows of 128 elements, so each load
 //           is coalesced, and it scans the rows independently. Evict-first (__ldcs, __stcs): nothing is used twice.
 // Expect:   1.5 to 3x step 09 at 2^28: a quarter of the tiles, and 64 bytes in flight per thread instead of 16.
 // Measured: 1.78x step 09, 1.20x CUB at 2^28 (H200).
-// Next:     the bits differ between runs. Why? (The order of the additions depends on which tiles have published.)
+// Next:     why do the bits differ between runs? (The order of additions depends on which tiles have published.)
 #include "../block_scan.cuh"
 #include "../look_back.cuh"
 #include "scan.cuh"
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll
   for (int row = 0; row < kRows; ++row) v[row] = load4<true>(x, first + 128 * row, n, aligned);
 
-  // scan each row, then what is before each: before[row] is the sum of the warp's elements before v[row]
+  // scan each row; before[row] is the sum of the warp's elements before v[row]
   float before[kRows], warp_sum = 0.0f;
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kBlock)
   if (lane == 0) warp_sums[warp] = warp_sum;
   __syncthreads();
 
-  // combine: each warp scans the warps' sums for itself; warp 0 looks back
+  // combine: each warp scans the warps' sums itself; warp 0 looks back
   const float sums = warp_scan(lane < kWarps ? warp_sums[lane] : 0.0f);
   const float before_warp = __shfl_sync(0xffffffff, sums, warp > 0 ? warp - 1 : 0);
   if (warp == 0) {
@@ -63,5 +63,5 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Additions that an element passes: 6 in a thread, 5 in a row, 4 over rows, 5 over warps, 2 to join; then the tiles.
+// Additions per element: 6 in a thread, 5 in a row, 4 over rows, 5 over warps, 2 to combine; then the tiles.
 LADDER_STEP(Scan, launch, [](std::size_t n) { return 22 + ceil_div(n, kTile); });
