@@ -1,8 +1,8 @@
 // Residual addition, then RMS norm, row by row.
-// What stands between two layers of a transformer, row by row of a row-major rows x cols matrix:
+// The operations between two layers of a transformer, for each row of a row-major rows x cols matrix:
 //   residual_c += x_c,   y_c = residual_c / sqrt(mean of residual^2 + epsilon) * gamma_c.
-// The new residual is the float nearest to the sum, and y belongs to the new residual. A row with NaN is NaN; one with
-// an infinity is 0, but NaN where it stands; no other row changes.
+// The new residual is the float nearest to the sum, and y is computed from it. A NaN makes its row NaN. An infinity
+// becomes NaN in y and makes the rest of its row 0. No other row changes.
 // practice: medium, next layer_norm
 #pragma once
 #include "../norm_problem.cuh"
@@ -13,7 +13,7 @@ class AddRmsNorm : public RowNorm {
   using Launch = void (*)(const float* x, const float* gamma, float* residual, float* y, std::size_t rows,
                           std::size_t cols, float epsilon);
 
-  // The default bound is that of sums in any order.
+  // The default bound holds for sums in any order.
   explicit AddRmsNorm(Launch launch, Roundings roundings = by_root_mean_square) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "add_rms_norm"; }
@@ -27,7 +27,7 @@ class AddRmsNorm : public RowNorm {
             size[1], size.scalars[0]);
   }
 
-  // For each row: sqrt(mean of residual^2 + epsilon), of the new residual.
+  // Returns sqrt(mean of residual^2 + epsilon) of the new residual, per row.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     return for_rows(size, 1, [&](std::size_t r, double* row) {
       *row = root_mean_square(size, [&](std::size_t c) { return sum(host, r * size[1] + c); });
@@ -38,7 +38,7 @@ class AddRmsNorm : public RowNorm {
     for (std::size_t k = range.begin; k < range.end; ++k) {
       const double z = sum(host, k);
       want[k - range.begin] = z;
-      scale[k - range.begin] = 0;  // one rounding, always the same
+      scale[k - range.begin] = 0;  // one rounding, always the same result
       if (range.buffer == 2) continue;
       const double y = z / host.digest()[k / size[1]] * host.at<const float>(1)[k % size[1]];
       want[k - range.begin] = y;

@@ -1,9 +1,9 @@
 // Batch normalisation in training, NCHW.
 // x is n x c x hw, row-major: n images of c channels of hw pixels. For each channel, over its n * hw elements:
 //   mean, variance = the mean of (x - mean)^2 (biased), rstd = 1 / sqrt(variance + epsilon),
-//   y = (x - mean) * rstd * gamma + beta, with a gamma and a beta per channel.
-// mean and rstd are results too, which the gradient needs. Running averages of them, c values each, are left out. A
-// channel with NaN is NaN, no other is; without elements its mean and rstd are NaN. Infinities: not defined.
+//   y = (x - mean) * rstd * gamma + beta, with one gamma and one beta per channel.
+// mean and rstd are results too; the gradient needs them. Running averages are left out. A NaN makes its channel NaN
+// and no other. For n * hw = 0, mean and rstd are NaN. Infinities: not defined.
 // practice: medium, next rms_norm
 #pragma once
 #include "../norm_problem.cuh"
@@ -16,7 +16,7 @@ class BatchNorm : public RowNorm {
   using Launch = void (*)(const float* x, const float* gamma, const float* beta, float* y, float* mean, float* rstd,
                           std::size_t n, std::size_t c, std::size_t hw, float epsilon);
 
-  // An upper bound for the roundings of a channel's mean and rstd, as RowNorm counts them.
+  // Returns an upper bound for the roundings of a channel's mean and rstd, as RowNorm counts them.
   using Roundings = std::size_t (*)(std::size_t n, std::size_t hw);
 
   explicit BatchNorm(
@@ -43,7 +43,7 @@ class BatchNorm : public RowNorm {
             device.at<float>(4), device.at<float>(5), size[0], size[1], size[2], size.scalars[0]);
   }
 
-  // For each channel: the mean, s = sqrt(variance + epsilon), and X, the largest |x|.
+  // Returns for each channel the mean, s = sqrt(variance + epsilon), and X, the largest |x|.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     std::vector<double> digest(3 * size[1]);
     ladder::parallel_for(size[1], 1, [&](std::size_t begin, std::size_t end) {
@@ -66,8 +66,8 @@ class BatchNorm : public RowNorm {
     return digest;
   }
 
-  // y as LayerNorm::expect() has it. The mean is wrong by at most the roundings times X, rstd by a share of that times
-  // X / s and of the roundings of the sum of squares: RowNorm::two_passes() and welford() derive both.
+  // y as in LayerNorm::expect(). The error of the mean is at most the roundings times X. The relative error of rstd has
+  // a part from that times X / s and a part from the sum of squares. RowNorm::two_passes() and welford() derive both.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     for (std::size_t k = range.begin; k < range.end; ++k) {
@@ -100,8 +100,8 @@ class BatchNorm : public RowNorm {
               all.end());
     return all;
   }
-  // Empty; one image, channel, pixel; planes of less and more than a block; many images; a channel of more than a
-  // block's shared memory; more channels than blocks fit on a GPU.
+  // Empty; one image, channel or pixel; planes smaller and larger than a block; many images; a channel that exceeds a
+  // block's shared memory; more channels than resident blocks.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {
         {0, 3, 5},   {3, 0, 5},    {3, 5, 0},    {1, 1, 1},    {5, 3, 1},    {1, 70, 3},   {300, 2, 1},

@@ -1,4 +1,4 @@
-// The library: cudnnBatchNormalizationForwardTraining, without running averages. Its sizes are ints.
+// The library: cudnnBatchNormalizationForwardTraining, without running averages. It takes sizes as int.
 // needs: gpu
 // links: cudnn
 #include "batch_norm.cuh"
@@ -14,7 +14,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
                    std::size_t n, std::size_t c, std::size_t hw, float epsilon) {
   if (c == 0) return;
   static const cudnnTensorDescriptor_t images = tensor(), channels = tensor();
-  constexpr auto mode = CUDNN_BATCHNORM_SPATIAL;  // a mean for each channel, not for each pixel of it
+  constexpr auto mode = CUDNN_BATCHNORM_SPATIAL;  // one mean per channel, not per pixel
   CUDNN_CHECK(cudnnSetTensor4dDescriptor(images, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, static_cast<int>(n),
                                          static_cast<int>(c), 1, static_cast<int>(hw)));
   CUDNN_CHECK(cudnnDeriveBNTensorDescriptor(channels, images, mode));
@@ -23,7 +23,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
                                                      beta, 0.0, nullptr, nullptr, epsilon, mean, rstd));
 }
 
-// Without the sizes that cuDNN refuses.
+// Leaves out the sizes that cuDNN refuses.
 class OfCudnn : public BatchNorm {
  public:
   using BatchNorm::BatchNorm;

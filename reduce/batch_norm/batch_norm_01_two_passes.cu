@@ -1,20 +1,20 @@
-// Problem:  a mean and a variance over a channel, which lies in n pieces of hw floats; then y. Bandwidth is the limit.
-// Idea:     one block per channel, from the definition: a pass for the mean, one for the variance, one that writes y.
-// Expect:   0.15 to 0.3 of a copy at 32x256x3136: three reads for one write are 0.5 at best, and 256 blocks are two per
-//           SM, 16 warps of 64. Less at 256x2048x49, where 49 of a block's 256 threads have a pixel.
+// Problem:  mean and variance of a channel, which consists of n pieces of hw floats; then y. Bandwidth is the limit.
+// Idea:     one block per channel, by the definition: a pass for the mean, one for the variance, one that writes y.
+// Expect:   0.15 to 0.3 of a copy at 32x256x3136: three reads per write allow 0.5, and 256 blocks are two per SM, 16
+//           warps of 64. Less at 256x2048x49, where only 49 of a block's 256 threads have a pixel.
 // Measured: 0.35x cuDNN at 32x256x3136 (H200).
-// Next:     three reads. Which of them can go without losing digits?
+// Next:     which of the three reads can be saved without losing digits?
 #include "batch_norm.cuh"
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;
 
-// Sum over the block, returned to all threads. All threads must call it.
+// Returns the sum over the block to all threads. All threads must call it.
 __device__ static float block_sum(float v) {
   __shared__ float warps[kWarps];
   const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int mask = 16; mask > 0; mask /= 2) v += __shfl_xor_sync(0xffffffff, v, mask);
-  __syncthreads();  // the sum before has been read
+  __syncthreads();  // all threads have read the previous call's sums
   if (lane == 0) warps[threadIdx.x / 32] = v;
   __syncthreads();
   v = warps[lane % kWarps];
@@ -59,7 +59,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's additions, 5 levels of a warp's tree and 3 of the warps.
+// A thread's additions, 5 levels of a warp's tree and 3 over the warps.
 static std::size_t roundings(std::size_t n, std::size_t hw) {
   return BatchNorm::two_passes(n * ceil_div(hw, kBlock) + 8);
 }

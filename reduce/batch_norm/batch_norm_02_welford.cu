@@ -1,16 +1,16 @@
-// Problem:  step 01 reads x three times, since the variance needs the mean first.
-// Idea:     Welford: each element corrects (n, mean, sum of squared distances), and Chan's rule merges two such sets
-//           (moments.cuh): one pass, as accurate as two, also where the mean is far larger than the deviation.
-// Expect:   1.1 to 1.6x step 01: two reads instead of three. Less where step 01 has four loads in flight, at planes of
-//           1024 pixels and more, since the division leaves one: its slow path is a call in the loop.
+// Problem:  step 01 reads x three times, because the variance needs the mean first.
+// Idea:     Welford: each element updates (n, mean, sum of squared distances), and Chan's rule merges two such sets
+//           (moments.cuh). One pass, as accurate as two, even if the mean is far larger than the deviation.
+// Expect:   1.1 to 1.6x step 01: two reads instead of three. Less for planes of 1024 pixels or more, where step 01 has
+//           four loads in flight: the division leaves one, because its slow path is a call in the loop.
 // Measured: 1.14x step 01, 0.40x cuDNN at 32x256x3136 (H200).
-// Next:     64 channels are 64 blocks for 132 SMs. And at 7 x 7 pixels 207 of 256 threads idle. What gives all work?
+// Next:     64 channels are 64 blocks for 132 SMs, and at 7 x 7 pixels 207 of 256 threads idle. How can all have work?
 #include "batch_norm.cuh"
 #include "../moments.cuh"
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;
 
-// Merged over the block, returned to all threads. All threads must call it, once.
+// Merges over the block and returns the result to all threads. All threads must call it, only once.
 __device__ static Moments block_merge(Moments m) {
   __shared__ Moments warps[kWarps];
   m = warp_merge(m);
@@ -52,7 +52,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's updates, 5 levels of a warp's tree and 3 of the warps.
+// A thread's updates, 5 levels of a warp's tree and 3 over the warps.
 static std::size_t roundings(std::size_t n, std::size_t hw) { return BatchNorm::welford(n * ceil_div(hw, kBlock), 8); }
 
 LADDER_STEP(BatchNorm, launch, roundings);

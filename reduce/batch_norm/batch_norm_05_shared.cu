@@ -1,18 +1,18 @@
 // Problem:  step 04 reads x twice.
-// Idea:     a block keeps its whole channel in dynamic shared memory, up to 57,000 floats: one read, one kernel. What
-//           does not fit is read twice.
-// Expect:   1.1 to 1.5x step 04 at 128x1024x196, channels of 100 KB, two blocks per SM, and at 256x2048x49, where four
+// Idea:     a block keeps its whole channel in dynamic shared memory, up to 57,000 floats: one read, one kernel.
+//           Elements that do not fit are read twice.
+// Expect:   1.1 to 1.5x step 04 at 128x1024x196 (channels of 100 KB, two blocks per SM) and at 256x2048x49, where four
 //           fit. Slower than step 04 at 32x256x3136 and 64x64x12544: long channels, one block of 16 warps per SM.
 // Measured: 0.85x step 04, 0.95x cuDNN at 32x256x3136 (H200).
-// Next:     a cluster of blocks shares a channel. What do they exchange? (Moments, by distributed shared memory.)
+// Next:     what do the blocks of a cluster exchange if they share a channel? (Moments, by distributed shared memory.)
 #include "batch_norm.cuh"
 #include "channel_elements.cuh"
 #include "../moments.cuh"
 
 constexpr int kBlock = 512, kWarps = kBlock / 32, kBatch = 8;
-constexpr int kTurn = kBatch * kBlock;  // elements that the block loads at once
+constexpr int kTurn = kBatch * kBlock;  // elements per load of the block
 
-// The moments of a batch. Its size is a power of two, so the compiler turns the division into an exact product.
+// Returns the moments of a batch. Its size is a power of two, so the compiler turns the division into an exact product.
 __device__ static Moments moments_of(const float (&v)[kBatch]) {
   float sum = 0.0f, squares = 0.0f;
   for (int k = 0; k < kBatch; ++k) sum += v[k];
@@ -21,7 +21,7 @@ __device__ static Moments moments_of(const float (&v)[kBatch]) {
   return {kBatch, mean, squares};
 }
 
-// Merged over the block, returned to all threads. All threads must call it, once.
+// Merges over the block and returns the result to all threads. All threads must call it, only once.
 __device__ static Moments block_merge(Moments m) {
   __shared__ Moments warps[kWarps];
   m = warp_merge(m);
@@ -31,7 +31,7 @@ __device__ static Moments block_merge(Moments m) {
   return warp_merge(lane < kWarps ? warps[lane] : Moments{0.0f, 0.0f, 0.0f});
 }
 
-// The first `held` elements of the channel stay in shared memory. A thread reads back only what it stored.
+// The first `held` elements of the channel stay in shared memory. A thread reads only elements that it stored.
 __global__ void batch_norm_shared(const float* __restrict__ x, const float* __restrict__ gamma,
                                   const float* __restrict__ beta, float* __restrict__ y, float* __restrict__ mean,
                                   float* __restrict__ rstd, std::size_t count, std::size_t hw, std::size_t held,
@@ -55,7 +55,7 @@ __global__ void batch_norm_shared(const float* __restrict__ x, const float* __re
     for (int k = 0; k < kBatch; ++k) keep(first + k * kBlock, v[k]);
     m = merge(m, moments_of(v));
   }
-  for (; e.number < count; e.advance()) {  // fewer than a batch
+  for (; e.number < count; e.advance()) {  // less than a batch
     keep(e.number, x[e.at]);
     m = update(m, x[e.at]);
   }
@@ -82,8 +82,8 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's batches and up to 7 updates, 7 additions in a batch; a batch's squares, 5 levels of a warp's tree and 4 of
-// the warps.
+// A thread's batches and up to 7 updates, 7 additions in a batch; a batch's squares, 5 levels of a warp's tree and 4
+// over the warps.
 static std::size_t roundings(std::size_t n, std::size_t hw) {
   return BatchNorm::welford(ceil_div(n * hw, kTurn) + 7 + 7, 1 + 9);
 }

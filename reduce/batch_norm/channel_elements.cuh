@@ -1,14 +1,14 @@
-// The elements of a channel of an NCHW array, numbered consecutively across all images.
+// Iterates over the elements of a channel of an NCHW array, numbered consecutively across all images.
 #pragma once
 #include "cuda_helpers.cuh"
 
-// An element of a channel. A thread advances by kBlock elements at a time: only its first is divided by hw.
+// An element of a channel. advance() moves on by kBlock elements; only the constructor divides by hw.
 template <unsigned kBlock>
 class ChannelElement {
  public:
-  std::size_t number, at;  // in the channel, in the array
+  std::size_t number, at;  // index in the channel, index in the array
 
-  // hw: pixels of a plane, 1 to 2^31 - 1.
+  // hw: pixels per plane, 1 to 2^31 - 1.
   __device__ ChannelElement(std::size_t number, std::size_t channel, std::size_t channels, std::size_t hw)
       : number(number),
         at((number / hw * channels + channel) * hw + number % hw),
@@ -27,5 +27,5 @@ class ChannelElement {
 
  private:
   unsigned pixel_, hw_, pixels_;
-  std::size_t step_, gap_;  // in the array: kBlock elements within a plane, and from its end to the channel's next
+  std::size_t step_, gap_;  // array distance of kBlock elements in a plane; from a plane's end to the channel's next
 };

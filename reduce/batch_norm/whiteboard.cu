@@ -1,14 +1,14 @@
 #include <cuda_runtime.h>
 
-// Say: memory is the limit. A channel is n pieces of hw floats, c * hw apart. A block per channel goes image by image,
+// Say: memory is the limit. A channel is n pieces of hw floats, c * hw apart. One block per channel, image by image,
 // lanes along the pixels, so loads coalesce.
-// Say: the mean first, then squared distances from it. E[x^2] - mean^2 in one pass loses all digits where the mean is
-// large; Welford's update doesn't, and reads x twice instead of three times (02). The variance is biased: / count.
+// Say: the mean first, then squared distances from it. E[x^2] - mean^2 in one pass loses all digits if the mean is
+// large. Welford's update doesn't, and reads x twice instead of three times (02). The variance is biased: / count.
 // Next: slices of a channel for several blocks, batch_norm_03; a channel in shared memory is read once, 05.
 __device__ float block_sum(float v) {
   __shared__ float warps[32];
   for (int mask = 16; mask > 0; mask /= 2) v += __shfl_xor_sync(0xffffffff, v, mask);
-  __syncthreads();  // Say: the last sum has been read by all
+  __syncthreads();  // Say: all threads have read the previous sums
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = v;
   __syncthreads();
   v = 0.0f;

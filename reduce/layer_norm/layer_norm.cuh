@@ -1,8 +1,8 @@
 // Layer normalisation of each row of a matrix.
-// For each row x of a row-major rows x cols matrix, with a gamma and a beta per column:
+// For each row x of a row-major rows x cols matrix, with one gamma and one beta per column:
 //   y_c = (x_c - mean) / sqrt(variance + epsilon) * gamma_c + beta_c,
-// with the mean of (x_c - mean)^2 as variance, not divided by cols - 1: a row of one element gives beta. A row with NaN
-// or an infinity is NaN; no other row is.
+// where variance is the mean of (x_c - mean)^2, not divided by cols - 1: a row of one element gives beta. A NaN or an
+// infinity makes its row NaN and no other.
 // practice: medium, next layer_norm_grad
 #pragma once
 #include "../norm_problem.cuh"
@@ -13,7 +13,7 @@ class LayerNorm : public RowNorm {
   using Launch = void (*)(const float* x, const float* gamma, const float* beta, float* y, std::size_t rows,
                           std::size_t cols, float epsilon);
 
-  // The default bound is that of sums and merges in any order.
+  // The default bound holds for sums and merges in any order.
   explicit LayerNorm(Launch launch, Roundings roundings = any_order) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "layer_norm"; }
@@ -27,7 +27,7 @@ class LayerNorm : public RowNorm {
             size[0], size[1], size.scalars[0]);
   }
 
-  // For each row: the mean, s = sqrt(variance + epsilon), and X, the largest |x|.
+  // Returns for each row the mean, s = sqrt(variance + epsilon), and X, the largest |x|.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     return for_rows(size, 3, [&](std::size_t r, double* row) {
       const float* x = host.at<const float>(0) + r * size[1];

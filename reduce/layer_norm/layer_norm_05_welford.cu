@@ -1,8 +1,8 @@
-// Problem:  step 04 subtracts two numbers of size mean^2 to find a variance of 1, and pays with double.
-// Idea:     Welford: each element corrects (n, mean, sum of squared distances); Chan's rule merges two (moments.cuh).
-// Expect:   0.5 to 1.0x step 04: the same two reads, a division per element, and each update waits for the last.
+// Problem:  step 04 subtracts two numbers of size mean^2 to find a variance of 1, which requires double.
+// Idea:     Welford: each element updates (n, mean, sum of squared distances); Chan's rule merges two (moments.cuh).
+// Expect:   0.5 to 1.0x step 04: the same two reads, a division per element, and each update waits for the previous.
 // Measured: 0.83x step 04, 0.52 of a copy at 32768x1024 (H200); 0.88x, 0.59 (H100).
-// Next:     when is neither needed? (When the row stays on the chip: then two passes read it once.)
+// Next:     when is neither method needed? (When the row stays on the chip: then two passes read it once.)
 #include "layer_norm.cuh"
 #include "../moments.cuh"
 
@@ -13,7 +13,7 @@ __global__ void layer_norm_welford(const float* __restrict__ x, const float* __r
                                    std::size_t cols, float epsilon) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
   y += row * cols;
 
@@ -35,7 +35,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A lane's updates, and 5 levels of tree.
+// A lane's updates and 5 levels of tree.
 static std::size_t roundings(std::size_t cols) { return LayerNorm::welford(ceil_div(cols, 32), 5); }
 
 LADDER_STEP(LayerNorm, launch, roundings);

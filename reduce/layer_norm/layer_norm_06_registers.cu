@@ -1,30 +1,30 @@
-// Problem:  step 04 pays for double, step 05 for a division per element, and both read the row twice.
-// Idea:     read the row once, by float4, into registers: 8 per lane hold 1024 elements. Both passes use registers.
+// Problem:  step 04 needs double, step 05 a division per element, and both read the row twice.
+// Idea:     read the row once, by float4, into registers: 8 per lane hold 1024 elements. Both passes use the registers.
 // Expect:   0.9 to 1.0 of a copy at 1024. Less than step 03 at 128 (7 of 8 float4 are past the end) and beyond 1024.
 // Measured: 1.87x step 05, 0.96 of a copy at 32768x1024 (H200); 1.69x, 0.98 (H100).
-// Next:     why not 32 float4, for rows of 4096?
+// Next:     why not 32 float4 per lane, for rows of 4096?
 #include "../norm_float4.cuh"
 #include "layer_norm.cuh"
 
 constexpr int kBlock = 256;
 constexpr int kKept = 8;             // chunks of the row in registers, one float4 per lane each
-constexpr unsigned kChunk = 4 * 32;  // elements that the warp loads at once, four for each lane
+constexpr unsigned kChunk = 4 * 32;  // elements per load of the warp, four per lane
 
-// Sum over the warp, returned to every lane. All 32 lanes must call it.
+// Returns the sum over the warp to all lanes. All 32 lanes must call it.
 __device__ static float warp_sum(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
   return v;
 }
 
-// kAligned: rows, gamma and beta start at multiples of 16 bytes, cols % 4 == 0.
+// kAligned: rows, gamma and beta are 16-byte aligned, and cols % 4 == 0.
 template <bool kAligned>
 __global__ void layer_norm_registers(const float* __restrict__ x, const float* __restrict__ gamma,
                                      const float* __restrict__ beta, float* __restrict__ y, std::size_t rows,
                                      unsigned cols, float epsilon) {
   const unsigned lane = threadIdx.x % 32, first = kAligned ? 4 * lane : lane;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
   y += row * cols;
 
@@ -67,7 +67,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A lane's additions, four elements at a time in registers, one in the remainder; 2 levels in a float4, 5 in the warp.
+// A lane's additions: a float4 at a time in registers, one element in the rest; 2 levels in a float4, 5 in the warp.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t remainder = cols - std::min<std::size_t>(cols, kKept * kChunk);
   return LayerNorm::two_passes(kKept + ceil_div(remainder, 32) + 2 + 5);

@@ -1,22 +1,22 @@
-// Problem:  a warp's registers hold a row of 1024 elements at most.
-// Idea:     one block per row, the row in dynamic shared memory: 57,000 floats. Only the two sums need barriers.
-// Expect:   0.9 to 1.0 of a copy at 8192x8192, as up to 28,000 columns, where two blocks fit on an SM.
+// Problem:  a warp's registers hold a row of at most 1024 elements.
+// Idea:     one block per row, with the row in dynamic shared memory: 57,000 floats. Only the two sums need barriers.
+// Expect:   0.9 to 1.0 of a copy at 8192x8192, and up to 28,000 columns, where two blocks fit on an SM.
 // Measured: 3.98x step 06, 0.92 of a copy at 8192x8192 (H200); 3.30x, 0.98 (H100).
-// Why:      shorter rows suffer: at 4096 columns 512 threads and four barriers serve two float4 each (hypothesis).
-// Next:     what else could a second row on the same block share? (gamma and beta.)
+// Why: shorter rows are slower: at 4096 columns 512 threads and four barriers serve two float4 each (hypothesis).
+// Next:     what could the block reuse for a second row? (gamma and beta.)
 #include "../norm_float4.cuh"
 #include "layer_norm.cuh"
 
 constexpr int kBlock = 512;
-constexpr unsigned kChunk = 4 * kBlock;  // elements that the block loads at once, four for each thread
+constexpr unsigned kChunk = 4 * kBlock;  // elements per load of the block, four per thread
 
-// Sum over the block, returned to every thread. All threads must call it.
+// Returns the sum over the block to all threads. All threads must call it.
 __device__ static float block_sum(float v) {
   __shared__ float warps[kBlock / 32];
   const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
-  __syncthreads();  // all threads have read what an earlier call left
+  __syncthreads();  // all threads have read the previous call's sums
   if (lane == 0) warps[threadIdx.x / 32] = v;
   __syncthreads();
   v = lane < kBlock / 32 ? warps[lane] : 0.0f;
@@ -62,7 +62,7 @@ __global__ void layer_norm_shared(const float* __restrict__ x, const float* __re
   for (unsigned c = chunks * kChunk + tid; c < cols; c += kBlock) y[c] = (x[c] - mean) * factor * gamma[c] + beta[c];
 }
 
-// Chunks of a row that shared memory holds: at most 227 KB, as a driver has reported more; 1 KB is for `warps`.
+// Returns the chunks that fit in shared memory: at most 227 KB, as a driver has reported more; 1 KB is for `warps`.
 static std::size_t chunks_of(std::size_t cols) {
   const int bytes = std::min(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), 227 << 10) - (1 << 10);
   const std::size_t most = bytes / (kBlock * sizeof(float4));
@@ -83,7 +83,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's additions, four elements at a time if kept, else one; 2 levels in a float4, 5 in a warp, 4 over warps.
+// A thread's additions: a float4 at a time if kept, else one element; 2 levels in a float4, 5 in a warp, 4 over warps.
 static std::size_t roundings(std::size_t cols) {
   return LayerNorm::two_passes(ceil_div(cols, std::size_t{kBlock}) + 1 + 2 + 9);
 }

@@ -1,9 +1,9 @@
-// Problem:  step 07 rereads what does not fit in shared memory, and loads gamma and beta from L2 for every row.
-// Idea:     persistent clusters: up to 16 blocks share a row. Each keeps its slice of gamma and beta, loads the next
-//           row (cp.async) while it normalises this one, and merges through distributed shared memory.
+// Problem:  step 07 rereads elements that do not fit in shared memory, and loads gamma and beta from L2 for every row.
+// Idea:     persistent clusters: up to 16 blocks share a row. Each block keeps its slice of gamma and beta, loads the
+//           next row (cp.async) while it normalises the current one, and merges through distributed shared memory.
 // Expect:   2.5 to 3.5x step 07, 0.8 to 0.95 of a copy at 1024x131072. Slower below 16384: some threads load nothing.
 // Measured: 3.23x step 07, 0.82 of a copy at 1024x131072 (H200); 2.91x, 0.94 (H100).
-// Next:     why is the mean of the blocks' means weighted? Could blocks exchange it without clusters?
+// Next:     why is the mean of the blocks' means weighted? Could blocks exchange moments without clusters?
 // needs: sm_90
 #include "../norm_float4.cuh"
 #include "launch_cluster.cuh"
@@ -14,10 +14,10 @@
 
 namespace cg = cooperative_groups;
 
-constexpr unsigned kBlock = 512, kMostBlocks = 16;  // threads of a block, blocks of a cluster
-constexpr int kKept = 8;                            // float4 of a row for each thread
+constexpr unsigned kBlock = 512, kMostBlocks = 16;  // threads per block, blocks per cluster
+constexpr int kKept = 8;                            // float4 of a row per thread
 
-// Sum over the warp, returned to every lane. All 32 lanes must call it.
+// Returns the sum over the warp to all lanes. All 32 lanes must call it.
 __device__ inline float warp_sum(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
@@ -37,11 +37,11 @@ __global__ void __launch_bounds__(kBlock)
     layer_norm_persistent(const float* __restrict__ x, const float* __restrict__ gamma, const float* __restrict__ beta,
                           float* __restrict__ y, std::size_t rows, unsigned cols, float epsilon) {
 #if __CUDA_ARCH__ >= 900              // any_shape, which includes this file, is compiled for all GPUs
-  extern __shared__ float4 shared[];  // [next row, gamma, beta][kKept][thread]: a thread reads only what is its own
+  extern __shared__ float4 shared[];  // [next row, gamma, beta][kKept][thread]: each thread reads only its own slots
   __shared__ float4 warps[kBlock / 32], blocks[2][kMostBlocks];
   const cg::cluster_group cluster = cg::this_cluster();
   const unsigned tid = threadIdx.x, size = cluster.num_blocks(), rank = cluster.block_rank();
-  const unsigned chunk = 4 * kBlock * size;  // elements that the cluster loads at once, four for each thread
+  const unsigned chunk = 4 * kBlock * size;  // elements per load of the cluster, four per thread
   const unsigned first = rank * 4 * kBlock + (kAligned ? 4 * tid : tid);
   const unsigned rest =
       kKept * chunk + rank * kBlock + tid;  // the first element that the cluster cannot keep: read three times
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kBlock)
     __pipeline_commit();
   };
 
-  // prologue: the first row, gamma and beta. n: the elements that the warp has of each row
+  // prologue: the first row, gamma and beta. n: the number of elements per row in this warp
   std::size_t row = blockIdx.x / size;
   copy(x + row * cols);
   unsigned count = rest < cols ? (cols - rest - 1) / (size * kBlock) + 1 : 0;
@@ -76,11 +76,11 @@ __global__ void __launch_bounds__(kBlock)
     betas[k * kBlock] = load4<kAligned, kBlock>(beta, c, cols);
   }
   const float n = warp_sum(static_cast<float>(count));
-  cluster.sync();  // all blocks have started: their shared memory may be written
+  cluster.sync();  // all blocks have started, so their shared memory may be written
 
   const unsigned step = gridDim.x / size;
   for (unsigned buffer = 0; row < rows; row += step, buffer ^= 1) {
-    // this row to registers, the next one in flight to the same slots: a thread overwrites only what it has read
+    // move this row to registers, load the next one into the same slots: a thread overwrites only slots it has read
     float4 v[kKept];
     __pipeline_wait_prior(0);
 #pragma unroll
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(kBlock)
     const float* const from = x + row * cols;
     float* const to = y + row * cols;
 
-    // the warp's mean, and the squared distances from it
+    // the warp's mean and the squared distances from it
     float sum = 0.0f, squares = 0.0f;
 #pragma unroll
     for (int k = 0; k < kKept; ++k) sum += sum4(v[k]);

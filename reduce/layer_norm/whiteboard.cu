@@ -4,7 +4,7 @@ __global__ void layer_norm(const float* __restrict__ x, const float* __restrict_
                            float* __restrict__ y, size_t rows, size_t cols, float epsilon) {
   const int lane = threadIdx.x % 32;
   const size_t row = (size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
-  if (row >= rows) return;  // a whole warp, and no barrier follows
+  if (row >= rows) return;  // a whole warp; no barrier follows
   x += row * cols;
   y += row * cols;
   float sum = 0.0f, squares = 0.0f;
@@ -26,18 +26,18 @@ cudaError_t launch(const float* x, const float* gamma, const float* beta, float*
 }
 
 // The answer ends here. Say while you write it:
-// A warp per row and two sums, the second of which needs the first: the row is read three times, twice from a cache if
-// it still holds the row. rsqrtf is 1 / sqrt, and epsilon stands under it.
-// The variance is the mean of squared distances, not the mean of x^2 minus mean^2: where the mean is large, that is the
+// One warp per row and two sums. The second sum needs the first, so the row is read three times, twice from a cache if
+// the cache still holds it. rsqrtf is 1 / sqrt, and epsilon is under the root.
+// The variance is the mean of squared distances, not the mean of x^2 minus mean^2: if the mean is large, that is the
 // difference of two large numbers and may have no correct digit.
-// It is layer_norm 03; next come Welford's update (05) and a row in registers, where two passes cost no read (06).
+// This is layer_norm 03; next come Welford's update (05) and a row in registers, where two passes cost no read (06).
 // Without mean and beta it is rms_norm.
 
 // The rest is for the checks.
 #include "layer_norm.cuh"
 #include "whiteboard.cuh"
 
-// A lane's additions, and 5 levels of tree.
+// A lane's additions and 5 levels of tree.
 static std::size_t roundings(std::size_t cols) { return LayerNorm::two_passes(ceil_div(cols, 32) + 5); }
 
 LADDER_STEP(LayerNorm, checked<launch>, roundings);

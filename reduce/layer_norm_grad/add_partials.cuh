@@ -1,10 +1,10 @@
-// dgamma and dbeta by two phases: where a block keeps its sums, and how those of all blocks are added, in a fixed
+// dgamma and dbeta in two phases: storage for a block's sums, and a kernel that adds the sums of all blocks in a fixed
 // order.
 #pragma once
 #include "cuda_helpers.cuh"
 
 // Slice b of the rows has two rows of partials, 2 b for dgamma and 2 b + 1 for dbeta. Blocks with blockIdx.y = 0 add
-// the former, the others the latter: 32 columns each, every 32nd row by a warp, as col_sum 02 does.
+// the dgamma rows, the others the dbeta rows. A block has 32 columns, a warp every 32nd row, as in col_sum 02.
 static __global__ void layer_norm_grad_add(const float* __restrict__ partials, float* __restrict__ dgamma,
                                            float* __restrict__ dbeta, unsigned slices, std::size_t cols) {
   __shared__ float warps[32][32];
@@ -27,7 +27,7 @@ inline void add_partials(const float* partials, float* dgamma, float* dbeta, std
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Bytes of shared memory for two sums per column, or 0 if they don't fit beside 1 KB for other sums.
+// Returns the bytes of shared memory for two sums per column, or 0 if they don't fit beside 1 KB for other sums.
 inline std::size_t column_bytes(std::size_t cols) {
   const std::size_t bytes = 2 * cols * sizeof(float);
   return bytes <= device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - std::size_t{1 << 10} ? bytes : 0;

@@ -1,6 +1,6 @@
 // Gradient of layer normalisation.
-// For y = x^ gamma + beta with x^ = (x - mean) rstd, each row of a row-major rows x cols matrix having a mean and an
-// rstd = 1 / sqrt(variance + epsilon), which the forward pass has saved, and the gradient dy of y:
+// The forward pass computes y = x^ gamma + beta with x^ = (x - mean) rstd and saves mean and rstd = 1 / sqrt(variance +
+// epsilon) of each row of a row-major rows x cols matrix. From the gradient dy of y:
 //   dx_c = rstd (g_c - mean of g - x^_c * mean of (g x^)), with g = dy gamma and means over the row;
 //   dgamma_c = the sum of dy x^ over the rows, dbeta_c = the sum of dy; both are 0 for rows = 0.
 // Any order of additions is right. NaN in x or dy makes its row of dx and its column's dgamma NaN; in dy, dbeta too.
@@ -47,7 +47,7 @@ class LayerNormGrad : public ladder::Problem {
             device.at<const float>(4), device.at<float>(5), device.at<float>(6), device.at<float>(7), size[0], size[1]);
   }
 
-  // For each row: the means of g, of g x^ and of their magnitudes.
+  // Returns for each row the means of g and g x^, then the means of their magnitudes.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     std::vector<double> digest(4 * size[0]);
     ladder::parallel_for(size[0], 1 + (1 << 16) / (size[1] + 1), [&](std::size_t begin, std::size_t end) {
@@ -66,12 +66,12 @@ class LayerNormGrad : public ladder::Problem {
     return digest;
   }
 
-  // Errors to first order, in units of u = 2^-24; h: height(cols), and a hat for a computed value.
-  // x^ is off by 2 |x^|, g by |g|, g x^ by 4 of itself. A mean also has the additions of a sum (Higham, Accuracy and
-  // Stability of Numerical Algorithms, 2nd ed., section 4.2), and cols and the division by it are rounded: the mean of
-  // g is off by (h + 3) mean |g|, that of g x^ by (h + 6) mean |g x^|. The product x^ * mean adds 3, each of two
-  // subtractions and the product with rstd 1 of all terms. So dx is off by at most (h + 12) rstd (|g| + mean |g| + |x^|
-  // mean |g x^|). dgamma: 3 for each term and a sum of `rows` terms in any order. dbeta: that sum alone.
+  // Errors to first order, in units of u = 2^-24; h: height(cols).
+  // The error of x^ is 2 |x^|, of g |g|, of g x^ 4 |g x^|. A mean also has the additions of a sum (Higham, Accuracy and
+  // Stability of Numerical Algorithms, 2nd ed., section 4.2), and cols and the division by it are rounded: the error of
+  // the mean of g is (h + 3) mean |g|, that of the mean of g x^ (h + 6) mean |g x^|. The product x^ * mean adds 3; two
+  // subtractions and the product with rstd add 1 each to all terms. So the error of dx is at most (h + 12) rstd (|g| +
+  // mean |g| + |x^| mean |g x^|). dgamma: 3 per term and a sum of `rows` terms in any order. dbeta: that sum alone.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     if (range.buffer == 5) {
@@ -110,8 +110,8 @@ class LayerNormGrad : public ladder::Problem {
             {"one NaN in x", false, with_rows<one_nan<0>>},
             {"one NaN in dy", false, with_rows<one_nan<1>>}};
   }
-  // Empty; single rows and columns; lengths around a warp, a block and what it keeps; more rows than blocks fit on a
-  // GPU.
+  // Empty; single rows and columns; lengths near a warp, a block and the elements it keeps; more rows than resident
+  // blocks.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes = {{0, 0},   {0, 7},  {7, 0},   {1, 1},    {700, 1},  {11, 2},
                                        {600, 3}, {67, 4}, {301, 7}, {2, 1031}, {301, 36}, {300, 132}};
@@ -145,7 +145,7 @@ class LayerNormGrad : public ladder::Problem {
   static double with_rows(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return buffer == 4 ? 1.5 + ladder::patterns::random(seed, buffer, i, n) : kValue(seed, buffer, i, n);
   }
-  // One element in 16 is 64 times as large, so leaving one out of a sum shows.
+  // One element in 16 is 64 times as large, so a sum that misses one of them is clearly wrong.
   static double outliers(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t n) {
     return (ladder::hash(seed, buffer + 7, i) % 16 == 0 ? 64 : 1) * ladder::patterns::random(seed, buffer, i, n);
   }

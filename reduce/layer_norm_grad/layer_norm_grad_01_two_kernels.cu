@@ -1,15 +1,15 @@
-// Problem:  dx needs two sums over its row, dgamma and dbeta a sum over each column. x and dy must be read, dx written.
-// Idea:     a kernel for each direction. A block per row sums g and g x^, then writes dx; a thread per column adds all
+// Problem:  dx needs two sums over its row, dgamma and dbeta sums over each column. x and dy must be read, dx written.
+// Idea:     one kernel per direction. One block per row sums g and g x^, then writes dx; one thread per column adds all
 //           rows.
 // Expect:   0.01 to 0.05 of a copy at 16384x4096: the second kernel has 4096 threads, of the 270,000 that 132 SMs hold,
-//           and each adds 16384 rows. At a trip to memory per row, some 0.5 us, that is 8 ms.
+//           and each adds 16384 rows. At one memory latency per row, about 0.5 us, that takes 8 ms.
 // Measured: 0.02 of a copy at 16384x4096 (H200).
-// Next:     the column sums read perfectly coalesced rows. Where do more threads come from?
+// Next:     the column sums read fully coalesced rows. Where do more threads come from?
 #include "layer_norm_grad.cuh"
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;
 
-// Both sums over the block, returned to all threads. All threads must call it.
+// Returns both sums over the block to all threads. All threads must call it.
 __device__ static float2 block_sums(float2 v) {
   __shared__ float2 warps[kWarps];
   const int lane = threadIdx.x % 32;
@@ -74,7 +74,7 @@ static void launch(const float* x, const float* dy, const float* gamma, const fl
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's additions, 5 levels of a warp's tree and 3 of the warps.
+// A thread's additions, 5 levels of a warp's tree and 3 over the warps.
 static std::size_t height(std::size_t cols) { return ceil_div(cols, kBlock) + 8; }
 
 LADDER_STEP(LayerNormGrad, launch, height);

@@ -1,16 +1,16 @@
 // Problem:  step 02 reads x and dy three times: twice for dx, once for the column sums.
-// Idea:     one kernel. A block takes a slice of whole rows. Where it writes dx it has dy and x^ in registers, so it
-//           adds dy x^ and dy to sums per column in shared memory, which become its rows of partials.
-// Expect:   0.9 to 1.4x step 02 at 16384x4096: a read of DRAM less, since a row's second read comes from L2, but the
-//           loop that stores has one column per turn, so each of its 16 turns waits for loads. More at 262144x128.
+// Idea:     one kernel. A block takes a slice of whole rows. When it writes dx, dy and x^ are in registers, so it adds
+//           dy x^ and dy to column sums in shared memory, which become its rows of partials.
+// Expect:   0.9 to 1.4x step 02 at 16384x4096: one read of DRAM less, since a row's second read comes from L2. But the
+//           storing loop handles one column per trip, so each of its 16 trips waits for loads. More at 262144x128.
 // Measured: 0.99x step 02, 0.47 of a copy at 16384x4096 (H200).
-// Next:     a row of 4096 floats of x and dy is 32 KB, and the block reads it twice. Where would it stay?
+// Next:     a row of 4096 floats of x and dy is 32 KB, and the block reads it twice. Where could the row stay?
 #include "add_partials.cuh"
 #include "layer_norm_grad.cuh"
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;
 
-// Both sums over the block, returned to all threads. All threads must call it.
+// Returns both sums over the block to all threads. All threads must call it.
 __device__ static float2 block_sums(float2 v) {
   __shared__ float2 warps[kWarps];
   const int lane = threadIdx.x % 32;
@@ -18,7 +18,7 @@ __device__ static float2 block_sums(float2 v) {
   for (int mask = 16; mask > 0; mask /= 2) {
     v = {v.x + __shfl_xor_sync(0xffffffff, v.x, mask), v.y + __shfl_xor_sync(0xffffffff, v.y, mask)};
   }
-  __syncthreads();  // all threads have read the sums of the row before
+  __syncthreads();  // all threads have read the previous row's sums
   if (lane == 0) warps[threadIdx.x / 32] = v;
   __syncthreads();
   v = warps[lane % kWarps];
@@ -29,8 +29,8 @@ __device__ static float2 block_sums(float2 v) {
   return v;
 }
 
-// A block has `height` rows, from row blockIdx.x * height on, and two rows of partials. Its columns' sums are in shared
-// memory if they fit, else in those rows. A thread has the same columns throughout, so no barrier guards them.
+// A block has `height` rows, starting at row blockIdx.x * height, and two rows of partials. Its column sums are in
+// shared memory if they fit, else in those rows. A thread always has the same columns, so they need no barrier.
 __global__ void layer_norm_grad_fused(const float* __restrict__ x, const float* __restrict__ dy,
                                       const float* __restrict__ gamma, const float* __restrict__ mean,
                                       const float* __restrict__ rstd, float* __restrict__ dx, float* partials,
@@ -55,7 +55,7 @@ __global__ void layer_norm_grad_fused(const float* __restrict__ x, const float* 
     sums = block_sums(sums);
     const float mean_g = sums.x / cols, mean_gv = sums.y / cols;
 
-    // store dx; add to the columns' sums
+    // store dx, add to the column sums
     for (unsigned c = threadIdx.x; c < cols; c += kBlock) {
       const float d = dy_row[c], v = (x_row[c] - m) * s;
       dx_row[c] = s * (d * gamma[c] - mean_g - v * mean_gv);
@@ -75,7 +75,7 @@ static void launch(const float* x, const float* dy, const float* gamma, const fl
   const std::size_t bytes = column_bytes(cols);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   const std::size_t height = ceil_div(std::max<std::size_t>(rows, 1), resident_blocks(kernel, kBlock, bytes));
-  const std::size_t slices = ceil_div(rows, height);  // none of them is empty
+  const std::size_t slices = ceil_div(rows, height);  // no slice is empty
   float* partials = scratch<float>(2 * slices * cols);
   if (rows > 0) {
     kernel<<<static_cast<unsigned>(slices), kBlock, bytes>>>(x, dy, gamma, mean, rstd, dx, partials, rows,
@@ -85,7 +85,7 @@ static void launch(const float* x, const float* dy, const float* gamma, const fl
   add_partials(partials, dgamma, dbeta, slices, cols);
 }
 
-// A thread's additions, 5 levels of a warp's tree and 3 of the warps.
+// A thread's additions, 5 levels of a warp's tree and 3 over the warps.
 static std::size_t height(std::size_t cols) { return ceil_div(cols, kBlock) + 8; }
 
 LADDER_STEP(LayerNormGrad, launch, height);

@@ -8,7 +8,7 @@
 #include "add_partials.cuh"
 #include "layer_norm_grad.cuh"
 
-// Both sums over the block, returned to all threads. All threads must call it.
+// Returns both sums over the block to all threads. All threads must call it.
 template <int kBlock>
 __device__ static float2 block_sums(float2 v) {
   constexpr int kWarps = kBlock / 32;
@@ -18,7 +18,7 @@ __device__ static float2 block_sums(float2 v) {
   for (int mask = 16; mask > 0; mask /= 2) {
     v = {v.x + __shfl_xor_sync(0xffffffff, v.x, mask), v.y + __shfl_xor_sync(0xffffffff, v.y, mask)};
   }
-  __syncthreads();  // all threads have read the sums of the row before
+  __syncthreads();  // all threads have read the previous row's sums
   if (lane == 0) warps[threadIdx.x / 32] = v;
   __syncthreads();
   v = warps[lane % kWarps];
@@ -29,15 +29,15 @@ __device__ static float2 block_sums(float2 v) {
   return v;
 }
 
-// A block has `height` rows, from row blockIdx.x * height on, and two rows of partials. Its columns' sums are in shared
-// memory if they fit, else in those rows. A thread has the same columns throughout, so no barrier guards them.
+// A block has `height` rows, starting at row blockIdx.x * height, and two rows of partials. Its column sums are in
+// shared memory if they fit, else in those rows. A thread always has the same columns, so they need no barrier.
 template <int kBlock, int kKept>
 __global__ void layer_norm_grad_registers(const float* __restrict__ x, const float* __restrict__ dy,
                                           const float* __restrict__ gamma, const float* __restrict__ mean,
                                           const float* __restrict__ rstd, float* __restrict__ dx, float* partials,
                                           std::size_t rows, unsigned cols, std::size_t height, bool fits) {
   extern __shared__ float columns[];
-  const unsigned kChunk = kBlock, first = threadIdx.x;  // elements at once, and this thread's first
+  const unsigned kChunk = kBlock, first = threadIdx.x;  // elements per load of the block, and this thread's first
   const std::size_t begin = blockIdx.x * height, end = min(begin + height, rows);
   partials += 2 * blockIdx.x * std::size_t{cols};
   float *const of_gamma = fits ? columns : partials, *const of_beta = of_gamma + cols;
@@ -48,7 +48,7 @@ __global__ void layer_norm_grad_registers(const float* __restrict__ x, const flo
     const float *const x_row = x + r * cols, *const dy_row = dy + r * cols;
     float* const dx_row = dx + r * cols;
 
-    // load; sums of g and of g x^; 0 past the end
+    // load, sum g and g x^; elements past the end are 0
     const auto load_x = [&](unsigned c) { return c < cols ? (x_row[c] - m) * s : 0.0f; };
     const auto load_dy = [&](unsigned c) { return c < cols ? dy_row[c] : 0.0f; };
     float2 sums = {0.0f, 0.0f};
@@ -67,7 +67,7 @@ __global__ void layer_norm_grad_registers(const float* __restrict__ x, const flo
     sums = block_sums<kBlock>(sums);
     const float mean_g = sums.x / cols, mean_gv = sums.y / cols;
 
-    // store dx; add to the columns' sums
+    // store dx, add to the column sums
     const auto finish = [&](unsigned c, float v, float d) {
       dx_row[c] = s * (d * gamma[c] - mean_g - v * mean_gv);
       of_gamma[c] += d * v;
@@ -98,7 +98,7 @@ static void launch(const float* x, const float* dy, const float* gamma, const fl
   const std::size_t bytes = column_bytes(cols);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   const std::size_t height = ceil_div(std::max<std::size_t>(rows, 1), resident_blocks(kernel, block, bytes));
-  const std::size_t slices = ceil_div(rows, height);  // none of them is empty
+  const std::size_t slices = ceil_div(rows, height);  // no slice is empty
   float* partials = scratch<float>(2 * slices * cols);
   if (rows > 0) {
     kernel<<<static_cast<unsigned>(slices), block, bytes>>>(x, dy, gamma, mean, rstd, dx, partials, rows,
@@ -108,7 +108,7 @@ static void launch(const float* x, const float* dy, const float* gamma, const fl
   add_partials(partials, dgamma, dbeta, slices, cols);
 }
 
-// A thread's additions, 5 levels of a warp's tree and 3 of the warps.
+// A thread's additions, 5 levels of a warp's tree and 3 over the warps.
 static std::size_t height(std::size_t cols) { return std::max<std::size_t>(ceil_div(cols, 256), 16) + 8; }
 
 LADDER_STEP(LayerNormGrad, launch, height);

@@ -1,15 +1,15 @@
 // Problem:  a thread of step 04 moves 4 bytes per access.
-// Idea:     float4, in registers, shared and global memory. Where rows are not aligned, the same kernel loads four
-//           floats that are a block apart, which is coalesced too (norm_float4.cuh).
+// Idea:     float4 in registers, shared and global memory. If rows are not aligned, the same kernel loads four floats
+//           that are kBlock apart, which is coalesced too (norm_float4.cuh).
 // Expect:   1.0 to 1.2x step 04, 0.8 to 0.95 of a copy at 16384x4096, where step 04 is close to DRAM's rate. More at
-//           8192 columns: a thread reads half of the row twice, in 4 turns instead of 16. 1.0 to 1.4x at 262144x128.
+//           8192 columns: a thread reads half of the row twice, in 4 trips instead of 16. 1.0 to 1.4x at 262144x128.
 // Measured: 1.03x step 04, 0.86 of a copy at 16384x4096 (H200).
-// Next:     at 128 columns each warp writes two rows of partial sums. How would the 8 warps of a block share two?
+// Next:     at 128 columns each warp writes two rows of partial sums. How could the 8 warps of a block share two rows?
 #include "../norm_float4.cuh"
 #include "add_partials.cuh"
 #include "layer_norm_grad.cuh"
 
-// Both sums over the block, returned to all threads. All threads must call it.
+// Returns both sums over the block to all threads. All threads must call it.
 template <int kBlock>
 __device__ static float2 block_sums(float2 v) {
   constexpr int kWarps = kBlock / 32;
@@ -19,7 +19,7 @@ __device__ static float2 block_sums(float2 v) {
   for (int mask = 16; mask > 0; mask /= 2) {
     v = {v.x + __shfl_xor_sync(0xffffffff, v.x, mask), v.y + __shfl_xor_sync(0xffffffff, v.y, mask)};
   }
-  __syncthreads();  // all threads have read the sums of the row before
+  __syncthreads();  // all threads have read the previous row's sums
   if (lane == 0) warps[threadIdx.x / 32] = v;
   __syncthreads();
   v = warps[lane % kWarps];
@@ -30,8 +30,8 @@ __device__ static float2 block_sums(float2 v) {
   return v;
 }
 
-// A block has `height` rows, from row blockIdx.x * height on, and two rows of partials. Its columns' sums are in shared
-// memory if they fit, else in those rows. A thread has the same columns throughout, so no barrier guards them.
+// A block has `height` rows, starting at row blockIdx.x * height, and two rows of partials. Its column sums are in
+// shared memory if they fit, else in those rows. A thread always has the same columns, so they need no barrier.
 template <int kBlock, bool kAligned, int kKept>
 __global__ void layer_norm_grad_float4(const float* __restrict__ x, const float* __restrict__ dy,
                                        const float* __restrict__ gamma, const float* __restrict__ mean,
@@ -51,7 +51,7 @@ __global__ void layer_norm_grad_float4(const float* __restrict__ x, const float*
     const float *const x_row = x + r * cols, *const dy_row = dy + r * cols;
     float* const dx_row = dx + r * cols;
 
-    // load; sums of g and of g x^; 0 past the end
+    // load, sum g and g x^; elements past the end are 0
     const auto load_x = [&](unsigned c) {
       const float4 v = load(x_row, c);
       return float4{(v.x - m) * s, (v.y - m) * s, (v.z - m) * s, (v.w - m) * s};
@@ -73,7 +73,7 @@ __global__ void layer_norm_grad_float4(const float* __restrict__ x, const float*
     sums = block_sums<kBlock>(sums);
     const float mean_g = sums.x / cols, mean_gv = sums.y / cols;
 
-    // store dx; add to the columns' sums
+    // store dx, add to the column sums
     const auto finish = [&](unsigned c, float4 v, float4 d) {
       const float4 g = scale4(d, 1.0f, load(gamma, c));
       put(dx_row, c,
@@ -122,7 +122,7 @@ static void launch(const float* x, const float* dy, const float* gamma, const fl
   add_partials(partials, dgamma, dbeta, slices, cols);
 }
 
-// A thread's additions, 5 levels of a warp's tree and 3 of the warps.
+// A thread's additions, 5 levels of a warp's tree and 3 over the warps.
 static std::size_t height(std::size_t cols) { return std::max<std::size_t>(ceil_div(cols, 256), 16) + 8; }
 
 LADDER_STEP(LayerNormGrad, launch, height);

@@ -1,7 +1,7 @@
 // RMS normalisation of each row of a matrix.
-// For each row x of a row-major rows x cols matrix, with a gamma per column:
+// For each row x of a row-major rows x cols matrix, with one gamma per column:
 //   y_c = x_c / sqrt(mean of x^2 + epsilon) * gamma_c.
-// A row with NaN is NaN; one with an infinity is 0, but NaN where it stands; no other row changes.
+// A NaN makes its row NaN. An infinity becomes NaN and makes the rest of its row 0. No other row changes.
 // practice: medium, next add_rms_norm
 #pragma once
 #include "../norm_problem.cuh"
@@ -12,7 +12,7 @@ class RmsNorm : public RowNorm {
   using Launch = void (*)(const float* x, const float* gamma, float* y, std::size_t rows, std::size_t cols,
                           float epsilon);
 
-  // The default bound is that of sums in any order.
+  // The default bound holds for sums in any order.
   explicit RmsNorm(Launch launch, Roundings roundings = by_root_mean_square) : RowNorm(roundings), launch_(launch) {}
 
   const char* kernel() const override { return "rms_norm"; }
@@ -26,7 +26,7 @@ class RmsNorm : public RowNorm {
             size.scalars[0]);
   }
 
-  // For each row: sqrt(mean of x^2 + epsilon).
+  // Returns sqrt(mean of x^2 + epsilon) for each row.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     return for_rows(size, 1, [&](std::size_t r, double* row) {
       *row = root_mean_square(size, [&](std::size_t c) { return host.at<const float>(0)[r * size[1] + c]; });

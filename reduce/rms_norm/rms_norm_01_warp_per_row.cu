@@ -1,6 +1,6 @@
 // Problem:  y = x / sqrt(mean of x^2 + epsilon) * gamma: 4 operations for 8 bytes, so bandwidth is the limit.
-// Idea:     one warp per row, as layer_norm 03; one sum instead of two, so two reads instead of three.
-// Expect:   1.0 to 1.5x layer_norm 03, which waits for a mean before it can square.
+// Idea:     one warp per row, as layer_norm 03, but with one sum instead of two, so two reads instead of three.
+// Expect:   1.0 to 1.5x layer_norm 03, which must wait for the mean before it can square.
 // Measured: 0.72 of a copy at 32768x1024 (H200); 0.70 (H100).
 // Next:     why do language models leave the mean out? (It costs a pass or cancellation, and models train as well
 //           without it.)
@@ -8,7 +8,7 @@
 
 constexpr int kBlock = 256;
 
-// Sum over the warp, returned to every lane. All 32 lanes must call it.
+// Returns the sum over the warp to all lanes. All 32 lanes must call it.
 __device__ static float warp_sum(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
@@ -19,7 +19,7 @@ __global__ void rms_norm_warp_per_row(const float* __restrict__ x, const float* 
                                       float* __restrict__ y, std::size_t rows, std::size_t cols, float epsilon) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
   y += row * cols;
 
@@ -39,7 +39,7 @@ static void launch(const float* x, const float* gamma, float* y, std::size_t row
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A lane's additions, and 5 levels of tree.
+// A lane's additions and 5 levels of tree.
 static std::size_t roundings(std::size_t cols) { return RmsNorm::by_root_mean_square(ceil_div(cols, 32) + 5); }
 
 LADDER_STEP(RmsNorm, launch, roundings);

@@ -1,5 +1,5 @@
-// Addition and RMS norm of rows of any length and alignment, on any GPU, by the kernels of layer_norm_any_shape.cu, which
-// add as they load. The first call at a shape measures which candidate is the fastest (common/any_shape.cuh).
+// Addition and RMS norm of rows of any length and alignment, on any GPU, by the kernels of layer_norm_any_shape.cu,
+// which add during the load. The first call at a shape finds the fastest candidate (common/any_shape.cuh).
 #include "../add_rms_norm.cuh"
 #include "../../norm_on_chip.cuh"
 #include "../../norm_team.cuh"

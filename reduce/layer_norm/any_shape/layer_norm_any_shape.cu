@@ -1,8 +1,8 @@
-// Layer norm of rows of any length and alignment, on any GPU. The candidates are right for every call that they accept;
-// the first call at a shape measures which is the fastest (common/any_shape.cuh).
-//   thread      up to 16 elements: a thread per row, many rows in shared memory at a time
-//   on_chip     up to 32,771: 8 lanes to 512 threads hold a row in registers, of the longest ones half in shared memory
-//   team        blocks anywhere on the GPU share a row, and exchange moments through global memory
+// Layer norm of rows of any length and alignment, on any GPU. Each candidate is correct for all calls that it accepts;
+// the first call at a shape finds the fastest (common/any_shape.cuh).
+//   thread      up to 16 elements: one thread per row, many rows in shared memory at a time
+//   on_chip     up to 32,771: 8 lanes to 512 threads hold a row in registers, half of the longest rows in shared memory
+//   team        blocks anywhere on the GPU share a row and exchange moments through global memory
 //   persistent  step 08: clusters that go from row to row
 //   twice       rows that the GPU can't hold are read twice
 #include "../layer_norm.cuh"
@@ -10,10 +10,10 @@
 #include "../../norm_team.cuh"
 #include "../../norm_twice.cuh"
 
-#ifndef CUDA_EMU  // it has no clusters
+#ifndef CUDA_EMU  // the emulator has no clusters
 #include "../layer_norm_08_persistent.cu"
 
-// For rows that a cluster holds, if the kernel was compiled for a GPU that has clusters.
+// Accepts rows that fit in a cluster, if the kernel was compiled for a GPU with clusters.
 static bool accepts_persistent(const NormCall& c) {
   if (c.cols <= RowNorm::kLongRow || c.cols > kMostBlocks * kOfBlock) return false;
   cudaFuncAttributes code;

@@ -1,5 +1,5 @@
-// RMS norm of rows of any length and alignment, on any GPU, by the kernels of layer_norm_any_shape.cu without mean and
-// beta. The first call at a shape measures which candidate is the fastest (common/any_shape.cuh).
+// RMS norm of rows of any length and alignment, on any GPU. The kernels are those of layer_norm_any_shape.cu without
+// mean and beta. The first call at a shape finds the fastest candidate (common/any_shape.cuh).
 #include "../rms_norm.cuh"
 #include "../../norm_on_chip.cuh"
 #include "../../norm_team.cuh"
