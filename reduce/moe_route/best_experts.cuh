@@ -1,18 +1,18 @@
-// The experts that one thread chooses for one token: a sorted list in registers, as top_k 02 has it, for all steps.
+// The experts that one thread has chosen for one token: a sorted list in registers, as in top_k 02.
 #pragma once
 #include "../key_index.cuh"
 #include "moe_route.cuh"
 
 template <int kMost>
 struct BestExperts {
-  int key[kMost], expert[kMost];  // greatest key first, of equal keys the lower expert
+  int key[kMost], expert[kMost];  // greatest key first; of equal keys, the lower expert
 
   __device__ BestExperts() {
 #pragma unroll
     for (int i = 0; i < kMost; ++i) key[i] = no_element().key, expert[i] = 0;
   }
 
-  // To be called with experts in rising order, so that an equal logit stays behind those that came before.
+  // Must be called with experts in ascending order, so that of equal logits the first one stays in front.
   __device__ void offer(float logit, int e) {
     const int k = argmax_key(logit);
     if (k <= key[kMost - 1]) return;
@@ -26,10 +26,10 @@ struct BestExperts {
     }
   }
 
-  // The logit itself, but for the sign of a zero.
+  // Returns the logit, except that a -0 becomes +0.
   __device__ float logit(int i) const { return __int_as_float(key[i] ^ (key[i] >> 31 & 0x7fffffff)); }
 
-  // The k experts of a token, and the softmax of their logits.
+  // Stores the token's k experts and the softmax of their logits.
   __device__ void store(int* chosen, float* weights, int k) const {
     float exps[kMost], sum = 0.0f;
 #pragma unroll

@@ -1,12 +1,12 @@
 // Mixture of experts: top-k, weights, places by expert.
-// A router gives each token a logit for each expert. Of each token:
+// A router gives each token one logit per expert. For each token:
 //   chosen    the k experts with the greatest logits, greatest first; of equal logits the lower expert comes first. NaN
 //             counts as greater than all numbers, and -0 as equal to +0, as in PyTorch
-//   weights   the softmax of their k logits: exp(x_j - x_0) / sum of exp(x_i - x_0). NaN if one of them is NaN, if x_0
+//   weights   the softmax of the k logits: exp(x_j - x_0) / sum of exp(x_i - x_0). NaN if one of them is NaN, if x_0
 //             is +infinity, or if all are -infinity
-// Each (token, slot) is an entry of the expert that it names. Entries sorted by expert, each expert's tokens in order:
-//   offsets   where each expert's entries begin, and the number of all entries at the end
-//   places    where each entry goes. The order is stable, so there is one right answer
+// Each (token, slot) is an entry of its chosen expert. Entries are sorted by expert, each expert's in token order:
+//   offsets   the index of each expert's first entry, then the number of all entries
+//   places    the sorted index of each entry. The order is stable, so there is one right answer
 // practice: hard, next sgemm_tf32
 #pragma once
 #include "ladder.cuh"
@@ -43,7 +43,7 @@ class MoeRoute : public ladder::Problem {
             size[0], static_cast<int>(size[1]), static_cast<int>(size[2]));
   }
 
-  // The chosen experts, then the places, then the offsets.
+  // Returns the chosen experts, then the places, then the offsets.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     const std::size_t entries = size[0] * size[2];
     std::vector<double> all(2 * entries + size[1] + 1);
@@ -58,10 +58,10 @@ class MoeRoute : public ladder::Problem {
     return all;
   }
 
-  // A weight e_j / S with e_j = exp(d_j), d_j = x_j - x_0. The subtraction is off by |d_j| u, which is that much of e_j,
-  // and expf by 2 ulp, at most 4 u. In S each term's |d_i| u e_i is at most u / e, and S is at least 1; its k - 1
-  // additions and the division round. In all (|d_j| + 4 + (k - 1) / e + 4 + (k - 1) + 1) u of the weight, and 2^-148
-  // where e_j or the weight is subnormal.
+  // A weight is e_j / S with e_j = exp(d_j), d_j = x_j - x_0. The error of the subtraction is |d_j| u, a relative error
+  // of e_j as large; expf adds 2 ulp, at most 4 u. In S each term's |d_i| u e_i is at most u / e, and S is at least 1;
+  // its k - 1 additions and the division round. The total is (|d_j| + 4 + (k - 1) / e + 4 + (k - 1) + 1) u of the
+  // weight, plus 2^-148 if e_j or the weight is subnormal.
   void expect(const ladder::Arrays& host, const ladder::Size& size, const ladder::Range& range, double* want,
               double* scale) const override {
     const std::size_t k = size[2], entries = size[0] * k;
@@ -88,15 +88,15 @@ class MoeRoute : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return ladder::kUnitRoundoff; }
 
-  // "few values": many ties. "rising": all tokens choose the last experts, the others have none. "uneven": half of the
-  // tokens choose expert 3. "spread": weights that differ by many powers of two.
+  // "few values": many ties. "rising": all tokens choose the last experts, so the others have no entries. "uneven":
+  // half of the tokens choose expert 3. "spread": weights that differ by many powers of two.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, random},     {"few values", false, few},      {"uneven", false, uneven},
             {"rising", false, rising},     {"equal", false, equal},         {"spread", false, spread},
             {"some NaN", false, nan},      {"infinities", false, infinite}, {"zeros", false, zeros},
             {"all -infinity", false, none}};
   }
-  // A pattern gets the expert in the place of the buffer, and the token.
+  // Patterns get the expert instead of the buffer, and the token as index.
   double element(const ladder::Size& size, const ladder::Pattern& pattern, std::uint64_t seed, std::size_t,
                  std::size_t i, std::size_t) const override {
     return pattern.value(seed, i % size[1], i / size[1], size[1]);
@@ -107,8 +107,8 @@ class MoeRoute : public ladder::Problem {
     return "NaN > x is false for every x, so a NaN is passed over; here it counts as the greatest.";
   }
 
-  // No tokens, one; around a warp and tiles of 256 tokens, more tiles than a warp has lanes; one expert, around 32 of
-  // them, all that there may be; k of 1 to 8, all experts chosen.
+  // No token, one token; token counts near a warp and tiles of 256, more tiles than a warp has lanes; one expert, near
+  // 32 experts, the most allowed; k from 1 to 8, all experts chosen.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 8, 2},     {1, 1, 1},     {1, 8, 2},     {1, 256, 8},   {2, 3, 3},     {5, 33, 4},
             {31, 7, 2},    {32, 64, 6},   {33, 64, 8},   {70, 1, 1},    {63, 8, 8},    {65, 40, 5},

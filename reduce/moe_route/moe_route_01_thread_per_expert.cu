@@ -1,9 +1,9 @@
-// Problem:  tokens choose independently; where an entry goes depends on all entries before it.
-// Idea:     a thread per token finds its experts. Then a thread per expert, in one block, reads all entries in order,
-//           twice: it counts its own, then it numbers them. No atomics, so the order is kept.
-// Expect:   0.05 to 2 % of a read at 262144x256x8: one block reads 2 million entries twice, one after the other.
+// Problem:  tokens choose independently, but an entry's place depends on all entries before it.
+// Idea:     one thread per token finds its experts. Then one thread per expert, in one block, reads all entries in
+//           order, twice: to count its own, then to number them. No atomics, so the order is kept.
+// Expect:   0.05 to 2 % of a read at 262144x256x8: one block reads 2 million entries twice, one after another.
 // Measured: 0.00 of a read at 262144x256x8 (H200).
-// Next:     which part of the numbering can tiles of tokens do side by side?
+// Next:     which part of the numbering can tiles of tokens do in parallel?
 #include "../block_scan.cuh"
 #include "best_experts.cuh"
 
@@ -17,7 +17,7 @@ __global__ void moe_route_choose(const float* __restrict__ logits, int* __restri
   best.store(chosen + token * k, weights + token * k, k);
 }
 
-// One block. All threads read the same entry at a time.
+// Grid: one block. All threads read the same entry at a time.
 __global__ void __launch_bounds__(kMostExperts)
     moe_route_number(const int* __restrict__ chosen, int* __restrict__ offsets, int* __restrict__ places, int entries,
                      int experts) {

@@ -1,18 +1,18 @@
-// Problem:  one block of step 01 numbers all entries, one after the other.
-// Idea:     count per tile, scan, place. A token chooses an expert or not, so 32 tokens are a word of bits per
-//           expert. atomicOr sets them in any order; a token's rank is the popc of the bits below its own.
-// Expect:   50 to 200x step 01 at 262144x256x8, 0.15 to 0.3 of a read: now the logits are the limit. Lanes read rows
-//           1 KB apart, 32 sectors per request.
+// Problem:  in step 01 one block numbers all entries one after another.
+// Idea:     count per tile, scan, place. A token chooses an expert or not, so 32 tokens are one word of bits per
+//           expert. atomicOr sets the bits in any order; a token's rank is the popc of the bits below its own.
+// Expect:   50 to 200x step 01 at 262144x256x8, 0.15 to 0.3 of a read: now the logits are the limit. Lanes read rows 1
+//           KB apart, 32 sectors per request.
 // Measured: 192x step 01, 0.19 of a read at 262144x256x8 (H200).
-// Next:     how would the lanes of a warp read neighbouring logits and still have a token each?
+// Next:     how could the lanes of a warp read neighbouring logits while each still handles one token?
 #include "../block_scan.cuh"
 #include "best_experts.cuh"
 
 constexpr int kTile = 256, kWarps = kTile / 32;
 static_assert(kTile >= kMostExperts, "a thread per expert");
 
-// Bit t of chose[w][e]: does token 32 w + t of the tile choose expert e? All threads must call it, each with its
-// token's k experts. Contains two __syncthreads().
+// Sets bit t of chose[w][e] if token 32 w + t of the tile chooses expert e. All threads must call it, each with its
+// token's k experts. It contains two __syncthreads().
 template <int kMost>
 __device__ void set_bits(unsigned (*chose)[kMostExperts], const int (&mine)[kMost], int k) {
   for (int w = 0; w < kWarps; ++w) chose[w][threadIdx.x] = 0;
@@ -24,7 +24,7 @@ __device__ void set_bits(unsigned (*chose)[kMostExperts], const int (&mine)[kMos
   __syncthreads();
 }
 
-// counts[e * tiles + tile]: how many tokens of the tile choose expert e.
+// counts[e * tiles + tile]: the number of tokens in the tile that choose expert e.
 template <int kMost>
 __global__ void __launch_bounds__(kTile)
     moe_route_bits_choose(const float* __restrict__ logits, int* __restrict__ chosen, float* __restrict__ weights,
@@ -43,7 +43,8 @@ __global__ void __launch_bounds__(kTile)
   if (e < experts) counts[std::size_t{blockIdx.x} + std::size_t{gridDim.x} * e] = count;
 }
 
-// A warp per expert: its counts become those of the tiles before, and totals[e] that of all tiles.
+// One warp per expert: replaces each count by the sum of the counts of earlier tiles, and stores the total in
+// totals[e].
 __global__ void moe_route_bits_scan(unsigned* counts, unsigned* __restrict__ totals, unsigned tiles) {
   unsigned* const row = counts + std::size_t{blockIdx.x} * tiles;
   unsigned before = 0;
@@ -55,7 +56,7 @@ __global__ void moe_route_bits_scan(unsigned* counts, unsigned* __restrict__ tot
   if (threadIdx.x == 0) totals[blockIdx.x] = before;
 }
 
-// An entry's place: lower experts, then earlier tiles, earlier warps, lower lanes.
+// An entry's place: after all entries of lower experts, then earlier tiles, earlier warps, lower lanes.
 __global__ void __launch_bounds__(kTile)
     moe_route_bits_place(const int* __restrict__ chosen, int* __restrict__ offsets, int* __restrict__ places,
                          const unsigned* __restrict__ counts, const unsigned* __restrict__ totals, std::size_t tokens,
@@ -85,7 +86,7 @@ __global__ void __launch_bounds__(kTile)
   }
 }
 
-// choose: a kernel that stores the experts and the counts of each tile.
+// choose: a kernel that stores the experts and each tile's counts.
 template <typename Choose>
 static void launch_tiles(Choose choose, const float* logits, int* chosen, float* weights, int* offsets, int* places,
                          std::size_t tokens, int experts, int k) {

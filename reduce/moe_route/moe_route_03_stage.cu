@@ -1,17 +1,17 @@
-// Problem:  a load of step 02 touches 32 sectors for 32 logits, and L1 must keep them until the lanes come back for the
-//           other seven logits of each sector.
-// Idea:     a warp loads 32 logits of a row at a time, coalesced, for each of its 32 tokens, into shared memory, and
-//           each lane reads its token's. Rows are 33 floats apart: no bank conflicts. __syncwarp suffices.
+// Problem:  a load of step 02 touches 32 sectors for 32 logits. L1 must keep them until the lanes read the other seven
+//           logits of each sector.
+// Idea:     for each of its 32 tokens a warp loads 32 logits of the row at a time, coalesced, into shared memory. Each
+//           lane then reads its token's. Rows are 33 floats apart: no bank conflicts. __syncwarp() suffices.
 // Expect:   1.5 to 4x step 02 at 262144x256x8, 0.3 to 0.7 of a read: 4 sectors per load. The list's instructions become
-//           the limit, since a warp runs them if one of 32 tokens needs them.
+//           the limit: a warp runs them if one of its 32 tokens needs them.
 // Measured: 1.70x step 02, 0.32 of a read at 262144x256x8 (H200).
-// Next:     the entries are written, read, and numbered by another kernel. What does that one wait for?
+// Next:     the entries are written, then read and numbered by another kernel. What does that kernel wait for?
 #include "moe_route_02_bits.cu"
 
 constexpr int kWidth = 32;
 using StagedLogits = float[32][kWidth + 1];
 
-// The best experts of token first + lane. All 32 lanes must call it.
+// Returns the best experts of token first + lane. All 32 lanes must call it.
 template <int kMost>
 __device__ BestExperts<kMost> staged_best(StagedLogits& staged, const float* __restrict__ logits, std::size_t first,
                                           std::size_t tokens, int experts) {

@@ -1,14 +1,15 @@
-// Problem:  step 03 scans the tiles' counts by a warp per expert, 32 tiles per round trip, and builds the bits twice.
-// Idea:     look-back over each expert's counts, as in sort 05, ranks an entry within its expert where it was chosen.
-//           Where an expert starts depends on all tokens: the last tile knows it, a second kernel adds it.
+// Problem:  step 03 scans the tiles' counts with one warp per expert, 32 tiles per round trip, and builds the bits
+//           twice.
+// Idea:     look-back over each expert's counts, as in sort 05, ranks an entry within its expert in the kernel that
+//           chooses. An expert's offset depends on all tokens: the last tile computes it, and a second kernel adds it.
 // Expect:   0.8 to 1.5x step 03 at 262144x256x8: one kernel less, and the bits are built once. But places are written
-//           twice, and all 1024 tiles may run at once and look back a long way.
+//           twice, and all 1024 tiles may run at once, so look-backs are long.
 // Measured: 0.80x step 03, 0.25 of a read at 262144x256x8 (H200).
 // Next:     could one kernel do it all? (Only if all its blocks run at the same time: a cooperative launch.)
 #include "../look_back.cuh"
 #include "moe_route_03_stage.cu"
 
-// The number of tokens of earlier tiles that choose the expert whose word in this tile is *word.
+// Returns how many tokens of earlier tiles choose the expert whose status word in this tile is *word.
 __device__ static unsigned look_back_expert(const LookBackWord* word, unsigned tile) {
   LookBackWord before = 0;
   while (tile-- > 0) {
@@ -23,7 +24,7 @@ __device__ static unsigned look_back_expert(const LookBackWord* word, unsigned t
   return static_cast<unsigned>(before);
 }
 
-// words: the number of tiles taken, then kMostExperts status words per tile; all 0.
+// words: a counter of tiles taken, then kMostExperts status words per tile; all 0.
 template <int kMost>
 __global__ void __launch_bounds__(kTile)
     moe_route_look_back(const float* __restrict__ logits, int* __restrict__ chosen, float* __restrict__ weights,
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(kTile)
                         LookBackWord* words) {
   __shared__ StagedLogits staged[kWarps];
   __shared__ unsigned chose[kWarps][kMostExperts], before[kMostExperts];
-  __shared__ std::uint8_t earlier[kWarps][kMostExperts];  // of the tile's earlier warps: at most 224
+  __shared__ std::uint8_t earlier[kWarps][kMostExperts];  // counts of the tile's earlier warps: at most 224
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, e = threadIdx.x;
   const unsigned tile = take_tile(words);
   const std::size_t first = std::size_t{tile} * kTile + 32 * warp, token = first + lane;
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(kTile)
   best.store(chosen + token * k, weights + token * k, k);
   set_bits(chose, best.expert, k);
 
-  // publish, look back, publish: a thread per expert
+  // publish, look back, publish: one thread per expert
   unsigned count = 0;
   for (int w = 0; w < kWarps; ++w) {
     earlier[w][e] = static_cast<std::uint8_t>(count);

@@ -3,12 +3,12 @@
 #include <cmath>
 
 // Ask: ties, NaN, and is it the softmax over all experts or over the chosen ones?
-// Say: each token chooses on its own; then entries are sorted by expert, in the tokens' order. Places from an atomic
-// counter per expert would follow the order of arrival, which changes from run to run.
-// Say: greatest first, ties to the lower expert because only a strictly greater one takes over; NaN is the greatest.
+// Say: each token chooses on its own; then entries are sorted by expert, in token order. Places from an atomic counter
+// per expert would follow the order of arrival, which changes from run to run.
+// Say: greatest first. Ties go to the lower expert, because only a greater logit replaces it; NaN is the greatest.
 __device__ bool above(float a, float b) { return a > b || (isnan(a) && !isnan(b)); }
 
-// Say: a thread per token, k rounds over its row.
+// Say: one thread per token, k rounds over its row.
 // Next: lanes read different rows. Stage 32 logits per token in shared memory, and keep a sorted list: one pass
 // (moe_route_03).
 __global__ void choose(const float* logits, int* chosen, float* weights, size_t tokens, int experts, int k) {
@@ -29,7 +29,7 @@ __global__ void choose(const float* logits, int* chosen, float* weights, size_t 
   for (int i = 0; i < k; ++i) weights[i] /= sum;
 }
 
-// Say: one block, a thread per expert: it counts its entries; they start after those of lower experts.
+// Say: one block, one thread per expert: it counts its entries, which start after those of lower experts.
 // Next: one block reads everything. With tiles: count, scan over the tiles, place by bits and popc (moe_route_02).
 __global__ void number(const int* chosen, int* offsets, int* places, int entries, int experts) {
   __shared__ int counts[256];

@@ -1,15 +1,15 @@
 // Non-maximum suppression of overlapping boxes.
-// Boxes x1, y1, x2, y2 come sorted by score, best first, as CUDA libraries take them. Of equal scores the caller's
-// stable sort puts the lower index first, so the order of the boxes decides alone. Box i is kept unless some kept box
-// j < i overlaps it too much; a box that isn't kept suppresses nothing. keep[i] is 1 or 0.
+// Boxes x1, y1, x2, y2 are sorted by score, best first, as CUDA libraries expect them. For equal scores the caller's
+// stable sort puts the lower index first, so only the order of the boxes matters. Box i is kept unless a kept box j < i
+// overlaps it too much; a box that isn't kept suppresses nothing. keep[i] is 1 or 0.
 //
-// j suppresses i if the overlap of the two is above 0 and above threshold times their union: IoU > threshold without a
-// division, so two boxes without area, 0 / 0, are both kept. A box with x2 <= x1 or y2 <= y1 overlaps nothing, nor
-// does one with a NaN: every comparison with it is false.
+// j suppresses i if the overlap of the two is above 0 and above threshold times their union. This is IoU > threshold
+// without a division, so two boxes without area, 0 / 0, are both kept. A box with x2 <= x1 or y2 <= y1 overlaps no
+// other, nor does one with a NaN: every comparison with it is false.
 //
-// Exact: an IoU next to the threshold falls on one side or the other by its rounding, and one flag changes all that
-// follow. So the operations are part of the problem, each rounded to FP32 on its own (__fsub_rn, __fmul_rn, __fadd_rn;
-// of a * b - c the compiler would make one FMA, with one rounding less):
+// Exact: rounding decides on which side of the threshold a close IoU falls, and one flag changes all later flags. So
+// the operations are part of the problem. Each is rounded to FP32 separately (__fsub_rn, __fmul_rn, __fadd_rn; the
+// compiler would turn a * b - c into one FMA, with one rounding less):
 //   area = (x2 - x1) * (y2 - y1)
 //   w = max(0, min(x2, x2') - max(x1, x1')), h likewise
 //   overlap = w * h
@@ -20,10 +20,10 @@
 
 class Nms : public ladder::Problem {
  public:
-  // boxes holds 4 n floats, keep n flags; no overlap. boxes need be aligned to a float only and must not change.
+  // boxes: 4 n floats, 4-byte aligned; must not change. keep: n flags. They do not overlap.
   using Launch = void (*)(const float* boxes, std::int8_t* keep, std::size_t n, float threshold);
 
-  // scratch: bytes for each pair of boxes that a step keeps.
+  // scratch: bytes of scratch memory per pair of boxes.
   explicit Nms(Launch launch, double scratch = 0) : launch_(launch), scratch_(scratch) {}
 
   const char* family() const override { return "reduce"; }
@@ -37,7 +37,7 @@ class Nms : public ladder::Problem {
     launch_(device.at<const float>(0), device.at<std::int8_t>(1), size[0], size.scalars[0]);
   }
 
-  // The flags of all boxes: each depends on those before.
+  // Returns the flags of all boxes; each depends on the flags before it.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     const float* boxes = host.at<const float>(0);
     std::vector<double> keep(size[0], 1.0);
@@ -61,8 +61,8 @@ class Nms : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "row": each box overlaps its next ones, so every second one is kept at 0.5. "at the threshold": pairs whose IoU is
-  // 0.5 exactly, or within a rounding of it. "no area": also reversed ones, among others.
+  // "row": each box overlaps its successors, so every second one is kept at 0.5. "at the threshold": pairs whose IoU is
+  // exactly 0.5. "within a rounding": within a rounding of it. "no area": empty and reversed boxes, among others.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", true, of_box<random>},
             {"row", true, of_box<row>},
@@ -73,7 +73,7 @@ class Nms : public ladder::Problem {
             {"equal", true, of_box<equal>},
             {"far apart", true, of_box<far_apart>}};
   }
-  // Around a warp, and around words of 64 boxes: one, two, three, and more words than a block has warps.
+  // Sizes near a warp and near words of 64 boxes: one, two, three, and more words than a block has warps.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const std::size_t n : {0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 66, 127, 128, 129, 191, 193, 260, 517}) {
@@ -83,15 +83,15 @@ class Nms : public ladder::Problem {
     sizes.push_back(of(2117, 0.4f));
     return sizes;
   }
-  // Masks of more than 2^31 bytes.
+  // A mask of more than 2^31 bytes.
   std::vector<ladder::Size> huge_sizes() const override { return {of(131203)}; }
   std::vector<ladder::Size> bench_sizes() const override { return {of(1024), of(4096), of(16384), of(65536)}; }
-  // 12 for each pair: two minima, two maxima, three subtractions, two products, one addition, two comparisons.
+  // 12 per pair: two minima, two maxima, three subtractions, two products, one addition, two comparisons.
   double flops(const ladder::Size& size) const override {
     const auto n = static_cast<double>(size[0]);
     return 6 * n * (n - 1);
   }
-  // Boxes and flags, and a bit for each pair, which all but the last step write and read.
+  // Boxes, flags, and one bit per pair, which all steps but the last write and read.
   double bytes(const ladder::Size& size) const override {
     const auto n = static_cast<double>(size[0]);
     return 17 * n + n * n / 8;
@@ -101,10 +101,11 @@ class Nms : public ladder::Problem {
   }
 
  private:
-  static constexpr std::size_t kMost = 1 << 18;  // masks of 8 GB
+  static constexpr std::size_t kMost = 1 << 18;  // a mask of 8 GB
   static ladder::Size of(std::size_t n, float threshold = 0.5f) { return ladder::Size({n}, {threshold}); }
 
-  // In double, a sum, a difference or a product of two floats, rounded to float, is that float operation's result.
+  // A sum, difference or product of two floats, computed in double and rounded to float, equals the float operation's
+  // result.
   static bool suppresses(const float* a, const float* b, float threshold) {
     const auto minus = [](float p, float q) { return static_cast<float>(static_cast<double>(p) - q); };
     const auto times = [](float p, float q) { return static_cast<float>(static_cast<double>(p) * q); };
@@ -129,7 +130,7 @@ class Nms : public ladder::Problem {
   static double uniform(std::uint64_t seed, std::size_t k, std::size_t i) {
     return (ladder::patterns::random(seed, k, i, 0) + 1) / 2;
   }
-  // A detector's output: eight boxes for each object of 1000 x 1000 pixels, in no order.
+  // Like a detector's output: about eight boxes per object in an image of 1000 x 1000 pixels, in random order.
   static Box random(std::uint64_t seed, std::size_t i, std::size_t n) {
     const std::size_t object = ladder::hash(seed, 0, i) % (n / 8 + 1);
     const double w = 20 + 40 * uniform(seed, 1, object), h = 20 + 40 * uniform(seed, 2, object);

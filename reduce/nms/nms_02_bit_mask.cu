@@ -1,10 +1,10 @@
-// Problem:  step 01 stores a byte for one bit, and one thread of a GPU is slower than one of a CPU.
-// Idea:     a bit for each pair. A thread compares its box with the 64 boxes of a tile, which the block has loaded into
-//           shared memory, and stores one 64-bit word. The host gets the words and goes through them in order.
+// Problem:  step 01 stores a byte for one bit, and one GPU thread is slower than one CPU thread.
+// Idea:     one bit per pair. A thread compares its box with the 64 boxes of a tile, which the block has loaded into
+//           shared memory, and stores one 64-bit word. The host copies the words and visits the boxes in order.
 // Expect:   10 to 100x step 01 at 4096: an eighth of the bytes, and the host ORs 64 flags at a time. The copy of n^2 /
 //           8 bytes to pageable memory takes most of the time.
 // Measured: 43x step 01, 0.138 TFLOP/s at 4096 (H200).
-// Next:     the copy is for n bits of result. What would it take to decide on the device?
+// Next:     the copy serves n bits of result. What is needed to decide on the device?
 #include "box.cuh"
 #include "nms.cuh"
 
@@ -13,7 +13,7 @@
 using Mask = unsigned long long;
 constexpr int kTile = 64;  // boxes per word
 
-// Bit b of mask[i * words + c]: does box i suppress box 64 c + b, which comes after it?
+// Bit b of mask[i * words + c] is 1 if box i suppresses the later box 64 c + b.
 __global__ void nms_bit_mask(const float* __restrict__ boxes, Mask* __restrict__ mask, std::size_t n, std::size_t words,
                              float threshold) {
   __shared__ Box tile[kTile];
@@ -23,7 +23,7 @@ __global__ void nms_bit_mask(const float* __restrict__ boxes, Mask* __restrict__
   __syncthreads();
   if (i >= n) return;
   Mask word = 0;
-  if (column >= row) {  // tiles below the diagonal have no better box
+  if (column >= row) {  // below the diagonal, no box of the column is later
     const Box box = load_box(boxes, i);
     const int count = static_cast<int>(min(std::size_t{kTile}, n - first));
     for (int b = column == row ? t + 1 : 0; b < count; ++b) {

@@ -1,14 +1,14 @@
-// Problem:  step 03 waits for memory once for each kept box, because the next flag may depend on that row.
-// Idea:     64 boxes at a time. Their flags depend on each other by the 64 words of the diagonal, loaded ahead of time;
-//           one thread settles them. Then a warp takes each kept row and ORs it in, by atomics, as rows share words.
-// Expect:   3 to 15x step 03 up to 4096 boxes: two barriers and a wait for 64 boxes, not for each kept one. 1.5 to
-//           2x at 65536, where rows are 8 KB and a warp has 1 KB of its row in flight; filling the mask takes as long.
+// Problem:  step 03 waits for memory once per kept box, because the next flag may depend on that row.
+// Idea:     64 boxes at a time. Their flags depend on each other through the 64 words of the diagonal, loaded ahead;
+//           one thread settles them. Then each warp ORs in a kept row, by atomics, because rows share words.
+// Expect:   3 to 15x step 03 up to 4096 boxes: two barriers and one wait per 64 boxes, not per kept box. 1.5 to 2x at
+//           65536, where rows are 8 KB and a warp has 1 KB of its row in flight; filling the mask takes as long.
 // Measured: 3.77x step 03, 1.89 TFLOP/s at 16384 (H200).
 // Next:     the mask is written and read once. Could the comparisons happen where their result is needed?
 #include "nms.cuh"
 #include "overlap_mask.cuh"
 
-constexpr int kBlock = 1024, kWarps = kBlock / 32, kAhead = 4;  // kAhead: words that a lane loads before it uses them
+constexpr int kBlock = 1024, kWarps = kBlock / 32, kAhead = 4;  // kAhead: words that a lane loads before use
 
 __global__ void nms_word_by_word(const Mask* __restrict__ mask, std::int8_t* __restrict__ keep, std::size_t n,
                                  std::size_t words) {
@@ -27,7 +27,7 @@ __global__ void nms_word_by_word(const Mask* __restrict__ mask, std::int8_t* __r
     if (t < kTile) diagonal[t] = next;
     __syncthreads();
 
-    // settle: of the boxes still there, the first is kept and removes others
+    // settle: the first remaining box is kept and removes others
     if (t == 0) {
       Mask there = ~removed[c] & (count < kTile ? (Mask{1} << count) - 1 : ~Mask{0}), kept = 0;
       while (there != 0) {
@@ -39,7 +39,7 @@ __global__ void nms_word_by_word(const Mask* __restrict__ mask, std::int8_t* __r
     }
     __syncthreads();
 
-    // remove: the rows of the kept boxes, in the words to come
+    // remove: OR the rows of the kept boxes into later words
     const Mask kept = shared_kept;
     if (t < count) keep[c * kTile + t] = kept >> t & 1;
     if (c + 1 < words) next = diagonal_word(c + 1);

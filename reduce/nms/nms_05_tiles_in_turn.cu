@@ -1,10 +1,10 @@
-// Problem:  steps 02 to 04 write a mask of n^2 / 8 bytes and read it once; the decisions wait for the last word.
-// Idea:     one kernel, a block per 64 boxes, no mask. A block compares its boxes with those of each tile before it,
-//           waits for that tile's flags, which its block publishes, and at last settles and publishes its own 64.
-// Expect:   0.7 to 2x step 04, more at 65536: comparisons run while others wait, but a link of the chain is a round
-//           trip to L2. Memory is 16 bytes per 64 boxes instead of n / 8 per box, so n = 2^18 needs no 8 GB.
+// Problem:  steps 02 to 04 write a mask of n^2 / 8 bytes and read it once; decisions wait until it is complete.
+// Idea:     one kernel, one block per 64 boxes, no mask. A block compares its boxes with those of each earlier tile,
+//           waits for the flags that the tile's block publishes, then settles and publishes its own 64.
+// Expect:   0.7 to 2x step 04, more at 65536: comparisons run while other blocks wait, but each link of the chain is a
+//           round trip to L2. Memory is 16 bytes per 64 boxes instead of n / 8 per box, so n = 2^18 needs no 8 GB.
 // Measured: 1.62x step 04, 5.16 TFLOP/s at 65536 (H200).
-// Next:     only a kept box can suppress. When would you wait first, and compare with the kept ones alone?
+// Next:     only a kept box can suppress. When is it better to wait first and compare with kept boxes only?
 #include "../look_back.cuh"
 #include "box.cuh"
 #include "nms.cuh"
@@ -12,8 +12,8 @@
 using Mask = unsigned long long;
 constexpr int kTile = 64;  // boxes and threads of a block
 
-// The flags of a tile, once they are published: two status words, each with 32 flags, so that flags and state are one
-// word and no fence is needed.
+// Waits until a tile's flags are published and returns them. They are two status words with 32 flags each: flags and
+// state share a word, so no fence is needed.
 __device__ static Mask kept_of(const LookBackWord* words, std::size_t tile) {
   Mask kept = 0;
   for (int half = 0; half < 2; ++half) {
@@ -33,17 +33,17 @@ __global__ void nms_tiles_in_turn(const float* __restrict__ boxes, std::int8_t* 
   __shared__ unsigned there_in_warp[2];
   const unsigned t = threadIdx.x, number = take_tile(words);  // blocks with smaller numbers are running or done
   const std::size_t i = std::size_t{number} * kTile + t;
-  const Box box = i < n ? load_box(boxes, i) : Box{};  // without area: suppresses nothing
+  const Box box = i < n ? load_box(boxes, i) : Box{};  // Box{} has no area: suppresses nothing
   tile[t] = box;
   __syncthreads();
   Mask own = 0;
   for (int b = t + 1; b < kTile; ++b) own |= Mask{suppresses(box, tile[b], threshold)} << b;
   diagonal[t] = own;
 
-  // remove: by the kept boxes of each tile before; these are full
+  // remove boxes that kept boxes of earlier tiles suppress; earlier tiles are full
   bool removed = i >= n;
   for (std::size_t before = 0; before < number; ++before) {
-    __syncthreads();  // the tile has been read
+    __syncthreads();  // all threads have read the tile
     tile[t] = load_box(boxes, before * kTile + t);
     __syncthreads();
     Mask by = 0;

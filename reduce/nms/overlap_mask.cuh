@@ -1,12 +1,12 @@
-// The mask of which box suppresses which, as step 02 introduces it, for steps whose idea is the scan.
+// The mask of which box suppresses which, introduced by step 02, for steps 03 and 04.
 #pragma once
 #include "box.cuh"
 
 using Mask = unsigned long long;
 constexpr int kTile = 64;  // boxes per word
 
-// Bit b of mask[i * words + c]: does box i suppress box 64 c + b, which comes after it? Words with c < i / 64 are not
-// written: they would be 0.
+// Bit b of mask[i * words + c] is 1 if box i suppresses the later box 64 c + b. Words with c < i / 64 would be 0 and
+// are not written.
 static __global__ void fill_mask(const float* __restrict__ boxes, Mask* __restrict__ mask, std::size_t n,
                                  std::size_t words, float threshold) {
   __shared__ Box tile[kTile];
@@ -25,7 +25,7 @@ static __global__ void fill_mask(const float* __restrict__ boxes, Mask* __restri
   mask[i * words + column] = word;
 }
 
-// Device memory with the mask of n > 0 boxes, `words` words for each.
+// Returns device memory with the mask of n > 0 boxes, `words` words per box.
 inline Mask* overlap_mask(const float* boxes, std::size_t n, std::size_t words, float threshold) {
   Mask* mask = scratch<Mask>(n * words);
   const dim3 grid(static_cast<unsigned>(words), static_cast<unsigned>(words));

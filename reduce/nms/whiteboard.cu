@@ -1,10 +1,10 @@
 #include <cuda_runtime.h>
 
-// Say: boxes are sorted by score, best first; equal scores stay in order. A kept box removes the later ones that
-// overlap it too much, and a removed box removes none: that makes the flags a chain. The n^2 / 2 comparisons are no
-// chain. So: all comparisons in parallel, a bit each, then a short scan over bits.
+// Say: boxes are sorted by score, best first; equal scores stay in order. A kept box removes later ones that overlap it
+// too much, and a removed box removes none: that makes the flags a chain. The n^2 / 2 comparisons are no chain. So: all
+// comparisons in parallel, one bit each, then a short scan over bits.
 // Say: no division, so 0 / 0 can't happen; > and not >=; with NaN every comparison is false. The intrinsics keep the
-// compiler from fusing, or a box next to the threshold would differ from the CPU's answer.
+// compiler from fusing; with FMA, a box next to the threshold could differ from the CPU's answer.
 __device__ float area(float4 a) { return __fmul_rn(__fsub_rn(a.z, a.x), __fsub_rn(a.w, a.y)); }
 
 __device__ bool removes(float4 a, float4 b, float threshold) {
@@ -15,7 +15,7 @@ __device__ bool removes(float4 a, float4 b, float threshold) {
 
 __device__ float4 box(const float* p) { return make_float4(p[0], p[1], p[2], p[3]); }  // Say: a float4, if aligned
 
-// Bit b of mask[i * words + c]: box i removes box 64 c + b.
+// Bit b of mask[i * words + c] is 1 if box i removes box 64 c + b.
 __global__ void compare(const float* boxes, unsigned long long* mask, size_t n, size_t words, float threshold) {
   __shared__ float4 tile[64];
   const size_t c = blockIdx.x, i = size_t{blockIdx.y} * 64 + threadIdx.x, j = c * 64 + threadIdx.x;
@@ -29,7 +29,7 @@ __global__ void compare(const float* boxes, unsigned long long* mask, size_t n, 
   if (i < n) mask[i * words + c] = word;
 }
 
-// One block. Next: the 64 boxes of a word settled from shared memory, so two barriers per word instead of per box.
+// One block. Next: settle the 64 boxes of a word from shared memory, so two barriers per word instead of per box.
 __global__ void scan(const unsigned long long* mask, signed char* keep, size_t n, size_t words) {
   extern __shared__ unsigned long long removed[];
   for (size_t c = threadIdx.x; c < words; c += blockDim.x) removed[c] = 0;

@@ -1,9 +1,9 @@
-// The digits of each tile and their scan: two of step 03's three kernels, for those whose idea is the third.
+// Counts each tile's digits and scans the counts: the first two kernels of step 03, for step 04.
 #pragma once
 #include "../block_scan.cuh"
 #include "radix_tile.cuh"
 
-// counts[d * tiles + t]: how many keys of tile t have digit d.
+// counts[d * tiles + t]: the number of keys in tile t with digit d.
 __global__ void count_digits(const float* __restrict__ keys, unsigned* __restrict__ counts, std::size_t n, int shift) {
   __shared__ unsigned count[kDigits];
   if (threadIdx.x < kDigits) count[threadIdx.x] = 0;
@@ -17,7 +17,7 @@ __global__ void count_digits(const float* __restrict__ keys, unsigned* __restric
   if (threadIdx.x < kDigits) counts[std::size_t{threadIdx.x} * gridDim.x + blockIdx.x] = count[threadIdx.x];
 }
 
-// A warp per digit: its counts become those of the tiles before, and totals[d] that of all tiles.
+// One warp per digit: replaces each count by the sum of the counts of earlier tiles, and stores the total in totals[d].
 __global__ void scan_counts(unsigned* counts, unsigned* __restrict__ totals, unsigned tiles) {
   unsigned* const row = counts + std::size_t{blockIdx.x} * tiles;
   unsigned before = 0;

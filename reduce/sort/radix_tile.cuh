@@ -1,4 +1,4 @@
-// A tile of a radix sort by 8 bits, as step 03 counts and ranks it, for the steps after it.
+// Loads, counts and ranks a tile of a radix sort by 8 bits, introduced by step 03, for later steps.
 #pragma once
 #include "sort_order.cuh"
 
@@ -7,8 +7,8 @@ constexpr int kItems = 16, kTile = kItems * kBlock;
 
 __device__ inline unsigned digit_of(float key, int shift) { return sort_order(key) >> shift & (kDigits - 1); }
 
-// A thread's part of a tile: keys 32 apart, so that a warp has neighbours. Returns where the first one is. Past the end
-// of the array stands the greatest key there is: its digits are the last, so it comes after all others.
+// Loads a thread's keys of a tile, 32 apart, so that a warp loads neighbours. Returns the index of the first. Keys past
+// the end of the array are the greatest possible key, so they sort behind all others.
 __device__ inline std::size_t load_part(float (&key)[kItems], const float* __restrict__ keys, unsigned tile,
                                         std::size_t n) {
   const std::size_t first = std::size_t{tile} * kTile + threadIdx.x / 32 * 32 * kItems + threadIdx.x % 32;
@@ -17,8 +17,8 @@ __device__ inline std::size_t load_part(float (&key)[kItems], const float* __res
   return first;
 }
 
-// next[w][d] = how many keys with digit d the warps before w have; returns how many the tile has of digit threadIdx.x.
-// All threads must call it. Contains a __syncthreads().
+// Sets next[w][d] to the number of keys with digit d in warps before w. Returns the tile's number of keys with digit
+// threadIdx.x. All threads must call it. It contains a __syncthreads().
 __device__ inline unsigned count_tile(unsigned (*next)[kDigits], const float (&key)[kItems], int shift) {
   unsigned* const mine = next[threadIdx.x / 32];
   for (unsigned d = threadIdx.x % 32; d < kDigits; d += 32) mine[d] = 0;
@@ -40,8 +40,8 @@ __device__ inline unsigned count_tile(unsigned (*next)[kDigits], const float (&k
   return total;
 }
 
-// rank[k] = the place of key[k] in the tile, sorted by digit. start: how many keys of the tile have a digit
-// below threadIdx.x. To be called after count_tile by all threads. Contains a __syncthreads().
+// Sets rank[k] to the index of key[k] in the tile sorted by digit. start: the number of keys in the tile with a digit
+// below threadIdx.x. All threads must call it, after count_tile. It contains a __syncthreads().
 __device__ inline void rank_tile(unsigned (&rank)[kItems], unsigned (*next)[kDigits], const float (&key)[kItems],
                                  int shift, unsigned start) {
   if (threadIdx.x < kDigits) {

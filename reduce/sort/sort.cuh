@@ -1,7 +1,7 @@
 // Stable sort of float keys, each with a value.
 // keys_out has the keys in ascending order, values_out the value of each. Equal keys keep their order, so the answer is
-// unique. -0 equals +0, and both keep their signs. NaN follows +infinity or, with the sign bit set, precedes -infinity;
-// among NaN the bits decide, the larger number outside. cub::DeviceRadixSort has the same order.
+// unique. -0 equals +0, and both keep their signs. A NaN follows +infinity or, if its sign bit is set, precedes
+// -infinity. NaN are ordered by their bits, larger magnitudes further out. cub::DeviceRadixSort has the same order.
 // practice: hard, next moe_route
 #pragma once
 #include "ladder.cuh"
@@ -9,7 +9,7 @@
 
 class Sort : public ladder::Problem {
  public:
-  // Four arrays of n elements, n < 2^32, that do not overlap; any alignment. keys and values must not be changed.
+  // Four arrays of n elements, n < 2^32; no overlap, any alignment. keys and values must not be changed.
   using Launch = void (*)(const float* keys, const int* values, float* keys_out, int* values_out, std::size_t n);
 
   explicit Sort(Launch launch) : launch_(launch) {}
@@ -27,7 +27,7 @@ class Sort : public ladder::Problem {
     launch_(device.at<const float>(0), device.at<const int>(1), device.at<float>(2), device.at<int>(3), size[0]);
   }
 
-  // Where each pair of the output comes from: words of order and index, sorted.
+  // Returns the input index of each output pair, by sorting words of order and index.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     constexpr std::size_t piece = 1 << 20;
     const std::size_t n = size[0];
@@ -56,12 +56,13 @@ class Sort : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "few keys" and "one key" are in order only if the sort is stable.
+  // "few keys" and "one key" give the right values only if the sort is stable.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", true, random}, {"few keys", true, few},    {"special", true, special}, {"rising", true, rising},
             {"zeros", true, zeros},   {"falling", true, falling}, {"NaN", true, nan},         {"one key", true, one}};
   }
-  // Around a warp, a thread's keys in step 02, a block, the tiles of 2048 and 8192; several tiles, the last one short.
+  // Sizes near a warp, a thread's keys in step 02, a block, tiles of 2048 and 8192; several tiles with a short last
+  // one.
   std::vector<ladder::Size> test_sizes() const override {
     std::vector<ladder::Size> sizes;
     for (const std::size_t n :
@@ -74,11 +75,11 @@ class Sort : public ladder::Problem {
   std::vector<ladder::Size> bench_sizes() const override {
     return {{std::size_t{1} << 20}, {std::size_t{1} << 24}, {std::size_t{1} << 27}};
   }
-  // Most have a second pair of arrays.
+  // Most steps have a second pair of arrays.
   double scratch_bytes(const ladder::Size& size) const override { return 8.5 * static_cast<double>(size[0]); }
 
  private:
-  // Rises with the key: its bits as a sign and a magnitude, in 32 bits with 2^31 for zero.
+  // Rises with the key: its bits as sign and magnitude, mapped to 32 bits with 2^31 for zero.
   static std::uint64_t order(float key) {
     std::uint32_t bits;
     std::memcpy(&bits, &key, sizeof bits);
@@ -86,12 +87,12 @@ class Sort : public ladder::Problem {
     return static_cast<std::uint64_t>((std::int64_t{1} << 31) + (bits >> 31 ? -magnitude : magnitude));
   }
 
-  // Distinct values in no order, so that each tells where it came from.
+  // Distinct values in mixed order, so that each value identifies its input index.
   template <typename Key>
   static double of(std::size_t buffer, std::size_t i, const Key& key) {
     return buffer == 1 ? static_cast<std::int32_t>(static_cast<std::uint32_t>(i) * 2654435761u) : key();
   }
-  // Any bits but those of NaN and infinity, so that all values of all digits occur.
+  // Random bits except those of NaN and infinity, so that every digit takes all values.
   static double random(std::uint64_t seed, std::size_t buffer, std::size_t i, std::size_t) {
     return of(buffer, i, [&] {
       const std::uint64_t h = ladder::hash(seed, buffer, i);

@@ -1,4 +1,4 @@
-// The library: cub::DeviceRadixSort. The first call returns the temporary storage it needs, the second one runs.
+// The library: cub::DeviceRadixSort. The first call returns the size of its temporary storage; the second one runs.
 // needs: gpu
 #include "sort.cuh"
 
@@ -7,7 +7,7 @@
 static void launch(const float* keys, const int* values, float* keys_out, int* values_out, std::size_t n) {
   std::size_t bytes = 0;
   const auto sort = [&](void* storage) {
-    // a 32-bit count: with one of 64 bits CUB takes smaller tiles
+    // a 32-bit count: with a 64-bit count CUB uses smaller tiles
     return cub::DeviceRadixSort::SortPairs(storage, bytes, keys, keys_out, values, values_out,
                                            static_cast<unsigned>(n));
   };

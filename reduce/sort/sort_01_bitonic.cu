@@ -1,19 +1,21 @@
-// Problem:  a sort by comparisons usually decides where to look next by what it found: threads would diverge.
-// Idea:     bitonic sort: log2(n) (log2(n) + 1) / 2 rounds that compare fixed pairs of places, n / 2 at once. Rounds
-//           whose pairs lie within 2048 elements run in shared memory. Ties are decided by the index, so it is stable.
-// Expect:   0.02 to 0.06x CUB at 2^24: 91 rounds in global memory, of 16 bytes per pair each, against CUB's 68 in all.
+// Problem:  in most comparison sorts each result decides which elements come next, so threads would diverge.
+// Idea:     bitonic sort: log2(n) (log2(n) + 1) / 2 rounds compare fixed pairs, n / 2 at once. Rounds whose pairs lie
+//           within 2048 elements run in shared memory. The index breaks ties, which makes the sort stable.
+// Expect:   0.02 to 0.06x CUB at 2^24: 91 rounds in global memory with 16 bytes per pair each, against CUB's 68 in
+//           total.
 // Measured: 0.06x CUB at 2^24 (H200).
-// Next:     how many passes over memory would merges of sorted tiles take? (log2 of their number: step 02.)
+// Next:     how many passes over memory would merging sorted tiles take? (log2 of the number of tiles: step 02.)
 #include "sort_order.cuh"
 
 using Word = unsigned long long;  // order of the key, index of the pair: all different
 constexpr unsigned kTile = 2048, kBlock = kTile / 2;
 
-// Compares the places of pair t. In the first round of a merge the second half is read backwards: no direction changes.
+// Compares the elements of pair t. A merge's first round reads the second half backwards, so all sort in ascending
+// order.
 __device__ static void compare(Word* words, std::size_t t, std::size_t stride, bool mirrored, std::size_t n) {
   const std::size_t in_half = t & (stride - 1), i = 2 * t - in_half;
   const std::size_t j = mirrored ? i + 2 * (stride - in_half) - 1 : i + stride;
-  if (j >= n) return;  // what is missing counts as the greatest, and it is in its place
+  if (j >= n) return;  // a missing element counts as the greatest, so it is in order
   const Word a = words[i], b = words[j];
   if (a <= b) return;
   words[i] = b;
@@ -29,7 +31,7 @@ __global__ void sort_bitonic_round(Word* words, std::size_t stride, bool mirrore
   compare(words, std::size_t{blockIdx.x} * kBlock + threadIdx.x, stride, mirrored, n);
 }
 
-// Sorts each tile; or, as the end of a merge of more than a tile, only the rounds of strides below a tile.
+// Sorts each tile or, at the end of a merge of more than a tile, only runs the rounds with strides below a tile.
 __global__ void sort_bitonic_tile(Word* words, bool merge, std::size_t n) {
   __shared__ Word tile[kTile];
   const std::size_t first = std::size_t{blockIdx.x} * kTile;

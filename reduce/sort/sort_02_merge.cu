@@ -1,14 +1,14 @@
 // Problem:  step 01 passes over memory about log2(n)^2 / 2 times.
-// Idea:     sort tiles in shared memory, then merge neighbours, log2(tiles) passes. A block finds where its tile of the
-//           output begins in both inputs by binary search (merge path), and each thread where its 8 elements begin.
+// Idea:     sort tiles in shared memory, then merge neighbours in log2(tiles) passes. By binary search (merge path), a
+//           block finds where its output tile starts in both inputs, and each thread where its 8 elements start.
 // Expect:   2 to 5x step 01 at 2^24: 13 passes of 16 bytes per pair instead of 91 rounds.
 // Measured: 3.79x step 01, 0.23x CUB at 2^24 (H200).
-// Next:     a merge pass doubles the sorted length. How much does a pass gain that looks at 8 bits of the key?
+// Next:     a merge pass doubles the sorted length. How much does a pass over 8 bits of the key gain?
 #include "sort_order.cuh"
 
 constexpr unsigned kTile = 2048, kItems = 8, kBlock = kTile / kItems;
 
-// Bitonic sort of each tile, as step 01 has it, of words that hold the place in the tile.
+// Sorts each tile bitonically as in step 01, with words that hold the index in the tile.
 __global__ void sort_merge_tile(const float* __restrict__ keys, const int* __restrict__ values,
                                 float* __restrict__ keys_out, int* __restrict__ values_out, std::size_t n) {
   __shared__ unsigned long long tile[kTile];
@@ -36,7 +36,7 @@ __global__ void sort_merge_tile(const float* __restrict__ keys, const int* __res
   }
 }
 
-// How many of the first k merged keys come from a. Of equal keys those of a come first.
+// Returns how many of the first k merged keys come from a. Of equal keys, those of a come first.
 template <typename Index>
 __device__ static Index merge_path(const float* a, Index a_count, const float* b, Index b_count, Index k) {
   Index low = k > b_count ? k - b_count : 0, high = k < a_count ? k : a_count;
@@ -49,7 +49,7 @@ __device__ static Index merge_path(const float* a, Index a_count, const float* b
   return low;
 }
 
-// Merges sorted runs of `width`, a multiple of kTile, in pairs.
+// Merges sorted runs of length `width`, a multiple of kTile, in pairs.
 __global__ void sort_merge(const float* __restrict__ keys, const int* __restrict__ values, float* __restrict__ keys_out,
                            int* __restrict__ values_out, std::size_t n, std::size_t width) {
   __shared__ float tile[kTile];
@@ -70,11 +70,11 @@ __global__ void sort_merge(const float* __restrict__ keys, const int* __restrict
   const std::size_t first_a = begin_a + split[0], first_b = begin_b + (first - begin_a - split[0]);
   const auto source = [&](unsigned i) { return i < a_count ? first_a + i : first_b + (i - a_count); };
 
-  // load: both parts, one after the other
+  // load: the part of a, then the part of b
   for (unsigned i = threadIdx.x; i < count; i += kBlock) tile[i] = keys[source(i)];
   __syncthreads();
 
-  // merge: a thread's elements, one by one
+  // merge: each thread its elements, one by one
   const unsigned mine = kItems * threadIdx.x < count ? kItems * threadIdx.x : count;
   unsigned a = merge_path(tile, a_count, tile + a_count, count - a_count, mine), b = a_count + mine - a;
   for (unsigned k = mine; k < count && k < mine + kItems; ++k) {

@@ -1,10 +1,10 @@
 // Problem:  each pass of step 02 only doubles the length of the sorted runs, so there are log2(n) - 11 of them.
-// Idea:     LSD radix sort: four stable passes, each by 8 bits of the key, the lowest first. Three kernels per pass
-//           count the digits of each tile, scan the counts, and store each pair at its place.
-// Expect:   0.7 to 1.2x step 02 at 2^24: 4 passes of 20 bytes per pair, not 13 of 16, but each store of 4 bytes touches
-//           a sector of its own, 32 bytes, so that the stores take more sectors than those of 13 merges.
+// Idea:     LSD radix sort: four stable passes, each by 8 bits of the key, the lowest first. Per pass, three kernels
+//           count the digits of each tile, scan the counts, and store each pair at its sorted index.
+// Expect:   0.7 to 1.2x step 02 at 2^24: 4 passes of 20 bytes per pair, not 13 of 16. But each 4-byte store touches its
+//           own sector of 32 bytes, so the stores take more sectors than those of 13 merges.
 // Measured: 0.87x step 02, 0.20x CUB at 2^24 (H200).
-// Next:     why must a pass be stable, and the lowest digit first? (Equal digits keep the order of the passes before.)
+// Next:     why must a pass be stable, and the lowest digit first? (Equal digits keep the order of earlier passes.)
 #include "../block_scan.cuh"
 #include "sort_order.cuh"
 
@@ -13,7 +13,7 @@ constexpr int kItems = 16, kTile = kItems * kBlock;
 
 __device__ static unsigned digit_of(float key, int shift) { return sort_order(key) >> shift & (kDigits - 1); }
 
-// counts[d * tiles + t]: how many keys of tile t have digit d.
+// counts[d * tiles + t]: the number of keys in tile t with digit d.
 __global__ void sort_radix_count(const float* __restrict__ keys, unsigned* __restrict__ counts, std::size_t n,
                                  int shift) {
   __shared__ unsigned count[kDigits];
@@ -28,7 +28,7 @@ __global__ void sort_radix_count(const float* __restrict__ keys, unsigned* __res
   if (threadIdx.x < kDigits) counts[std::size_t{threadIdx.x} * gridDim.x + blockIdx.x] = count[threadIdx.x];
 }
 
-// A warp per digit: its counts become those of the tiles before, and totals[d] that of all tiles.
+// One warp per digit: replaces each count by the sum of the counts of earlier tiles, and stores the total in totals[d].
 __global__ void sort_radix_scan(unsigned* counts, unsigned* __restrict__ totals, unsigned tiles) {
   unsigned* const row = counts + std::size_t{blockIdx.x} * tiles;
   unsigned before = 0;
@@ -44,11 +44,11 @@ __global__ void __launch_bounds__(kBlock)
     sort_radix(const float* __restrict__ keys, const int* __restrict__ values, float* __restrict__ keys_out,
                int* __restrict__ values_out, std::size_t n, int shift, const unsigned* __restrict__ counts,
                const unsigned* __restrict__ totals) {
-  __shared__ unsigned next[kWarps][kDigits];  // a warp's counts, then where it stores its next key of each digit
+  __shared__ unsigned next[kWarps][kDigits];  // a warp's counts, then the output index of its next key per digit
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::size_t first = std::size_t{blockIdx.x} * kTile + warp * 32 * kItems + lane;
 
-  // count: each warp the digits of its 512 consecutive keys
+  // count: each warp counts the digits of its 512 consecutive keys
   for (unsigned d = lane; d < kDigits; d += 32) next[warp][d] = 0;
   __syncwarp();
 #pragma unroll
@@ -57,9 +57,9 @@ __global__ void __launch_bounds__(kBlock)
     if (i < n) atomicAdd(&next[warp][digit_of(keys[i], shift)], 1);
   }
 
-  // scan: lower digits, then earlier tiles, then earlier warps; thread d for digit d
+  // scan: lower digits, then earlier tiles, then earlier warps; thread d handles digit d
   const unsigned d = threadIdx.x;
-  unsigned place = block_scan<kBlock>(d < kDigits ? totals[d] : 0u).before;  // its barrier ends the counting, too
+  unsigned place = block_scan<kBlock>(d < kDigits ? totals[d] : 0u).before;  // its barrier also ends the counting
   if (d < kDigits) {
     place += counts[std::size_t{d} * gridDim.x + blockIdx.x];
     for (int w = 0; w < kWarps; ++w) {
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kBlock)
   }
   __syncthreads();
 
-  // store: 32 keys at a time, in order; among equal digits the lower lane first
+  // store: 32 keys at a time, in order; of equal digits the lower lane comes first
   for (int k = 0; k < kItems; ++k) {
     const std::size_t i = first + 32 * k;
     if (i - lane >= n) break;  // the whole warp
@@ -100,7 +100,7 @@ static void launch(const float* keys, const int* values, float* keys_out, int* v
   unsigned* totals = scratch<unsigned>(kDigits * (tiles + std::size_t{1}));
   unsigned* counts = totals + kDigits;
   for (int shift = 0; shift < 32; shift += 8) {
-    std::swap(keys_out, other_keys), std::swap(values_out, other_values);  // so that the fourth pass writes the outputs
+    std::swap(keys_out, other_keys), std::swap(values_out, other_values);  // the fourth pass writes the outputs
     sort_radix_count<<<tiles, kBlock>>>(keys, counts, n, shift);
     CUDA_CHECK(cudaGetLastError());
     sort_radix_scan<<<kDigits, 32>>>(counts, totals, tiles);

@@ -1,10 +1,10 @@
-// Problem:  in step 03 the lanes of a warp store to up to 32 places: a sector for every 4 bytes.
+// Problem:  in step 03 the lanes of a warp store to up to 32 separate addresses: a sector for every 4 bytes.
 // Idea:     sort the tile in shared memory first. Then neighbouring threads hold pairs of the same digit, which are
-//           neighbours in memory, too: 8192 pairs of 256 digits are runs of 32. Keys first, then values.
+//           also neighbours in memory: 8192 pairs with 256 digits form runs of 32. Keys first, then values.
 // Expect:   1.5 to 3x step 03 at 2^24: 12 sectors for the stores of 32 pairs instead of 61, and the keys are loaded
 //           once less.
 // Measured: 3.27x step 03, 0.65x CUB at 2^24 (H200).
-// Next:     a pass still reads the keys twice. What keeps a tile from knowing its places without the first two kernels?
+// Next:     a pass still reads the keys twice. Why does a tile need the first two kernels to place its pairs?
 #include "radix_counts.cuh"
 
 __global__ void __launch_bounds__(kBlock, 2)
@@ -12,7 +12,7 @@ __global__ void __launch_bounds__(kBlock, 2)
                   int* __restrict__ values_out, std::size_t n, int shift, const unsigned* __restrict__ counts,
                   const unsigned* __restrict__ totals) {
   __shared__ unsigned shared[kTile];     // the warps' counts, then the keys, then the values
-  __shared__ unsigned offsets[kDigits];  // from a pair's place in the sorted tile to that in the output
+  __shared__ unsigned offsets[kDigits];  // from a pair's index in the sorted tile to that in the output
   auto* const next = reinterpret_cast<unsigned(*)[kDigits]>(shared);
   const unsigned d = threadIdx.x;
   const auto count = static_cast<unsigned>(min(n - std::size_t{blockIdx.x} * kTile, std::size_t{kTile}));
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kBlock, 2)
   unsigned rank[kItems], to[kItems];
   const std::size_t first = load_part(key, keys, blockIdx.x, n);
 
-  // scan: how many pairs of the tile, in the lower half of a word, and of all, in the upper, have lower digits
+  // scan: pairs with lower digits, in the tile (lower half of a word) and in all tiles (upper half)
   const unsigned in_tile = count_tile(next, key, shift);
   const unsigned long long in_all = d < kDigits ? totals[d] : 0u;
   const unsigned long long lower = block_scan<kBlock>(in_all << 32 | in_tile).before;
@@ -64,7 +64,7 @@ static void launch(const float* keys, const int* values, float* keys_out, int* v
   unsigned* totals = scratch<unsigned>(kDigits * (tiles + std::size_t{1}));
   unsigned* counts = totals + kDigits;
   for (int shift = 0; shift < 32; shift += 8) {
-    std::swap(keys_out, other_keys), std::swap(values_out, other_values);  // so that the fourth pass writes the outputs
+    std::swap(keys_out, other_keys), std::swap(values_out, other_values);  // the fourth pass writes the outputs
     count_digits<<<tiles, kBlock>>>(keys, counts, n, shift);
     CUDA_CHECK(cudaGetLastError());
     scan_counts<<<kDigits, 32>>>(counts, totals, tiles);

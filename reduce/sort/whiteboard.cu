@@ -1,6 +1,6 @@
 #include <cuda_runtime.h>
 
-constexpr unsigned kRuns = 4096, kDigits = 16, kShare = kDigits * kRuns / 1024;  // counts for each thread of `scan`
+constexpr unsigned kRuns = 4096, kDigits = 16, kShare = kDigits * kRuns / 1024;  // counts per thread of `scan`
 
 __device__ unsigned digit_of(float key, int shift) {  // rises with the key; -0 has the digits of +0
   const unsigned bits = __float_as_uint(key);
@@ -56,10 +56,10 @@ cudaError_t launch(const float* keys, const int* values, float* keys_out, int* v
 }
 
 // The answer ends here. Say while you write it:
-// Radix sort from the lowest digit: eight stable passes of 4 bits. A thread owns a run of neighbours, counts its
-// digits, and after the scan stores its pairs in order. The counts are digit-major, so the scan puts lower digits
-// first, then earlier runs: a pass keeps the order of equal digits, which the next pass needs.
-// A float's bits rise with it above 0 and fall below, so they are negated there. Ask about NaN and -0.
+// Radix sort from the lowest digit: eight stable passes of 4 bits. A thread has a run of neighbours, counts its digits,
+// and after the scan stores its pairs in order. The counts are digit-major, so the scan puts lower digits first, then
+// earlier runs: a pass keeps the order of equal digits, which the next pass needs.
+// A positive float's bits rise with it, a negative one's fall, so those are negated. Ask about NaN and -0.
 // A thread's reads are not coalesced: lanes are n / 4096 apart. Next: a warp reads 32 neighbours and ranks them by
 // ballots (sort 03), a block sorts its tile in shared memory before it stores (04), look-back saves the counting (05).
 // The alternative is bitonic sort (01): no scan, fixed pairs, but log2(n)^2 / 2 rounds, and it is not stable by itself.

@@ -9,8 +9,8 @@
 
 class TopK : public ladder::Problem {
  public:
-  // x: rows * cols floats, rows contiguous; values, indices: rows * k elements. Nothing overlaps, any alignment, any
-  // cols; rows and cols are below 2^31 and may be 0; k <= 64, k <= cols, and may be 0.
+  // x: rows * cols floats, rows contiguous; values, indices: rows * k elements. No overlap, any alignment, any cols.
+  // rows and cols are below 2^31 and may be 0; k <= 64, k <= cols, and may be 0.
   using Launch = void (*)(const float* x, float* values, int* indices, std::size_t rows, std::size_t cols,
                           std::size_t k);
 
@@ -37,7 +37,7 @@ class TopK : public ladder::Problem {
     launch_(device.at<const float>(0), device.at<float>(1), device.at<int>(2), size[0], size[1], size[2]);
   }
 
-  // The columns, in the order of the outputs.
+  // Returns the columns, in the order of the outputs.
   std::vector<double> digest(const ladder::Arrays& host, const ladder::Size& size) const override {
     const std::size_t k = size[2];
     std::vector<double> columns(size[0] * k);
@@ -77,7 +77,7 @@ class TopK : public ladder::Problem {
   }
   double tolerance(const ladder::Size&) const override { return 0; }
 
-  // "few values": each of eight values in many places. Where it rises, each element is greater than all before.
+  // "few values": each of eight values occurs many times. "rising": each element is greater than all before it.
   std::vector<ladder::Pattern> patterns() const override {
     return {{"random", false, ladder::patterns::random},
             {"few values", false, ladder::patterns::integers},
@@ -96,7 +96,7 @@ class TopK : public ladder::Problem {
     return "NaN > x is false for every x, so a NaN is passed over; here it counts as the greatest.";
   }
 
-  // Empty; k of 0, 1, the whole row, around 32, up to 64; rows of a thread, a warp, a group and many, odd ones too;
+  // Empty; k of 0, 1, the whole row, near 32, up to 64; rows for a thread, a warp, a group and many, with odd lengths;
   // rows that do not fill the last block of 128.
   std::vector<ladder::Size> test_sizes() const override {
     return {{0, 5, 2},      {3, 5, 0},     {3, 0, 0},     {1, 1, 1},     {70, 1, 1},    {9, 2, 2},      {7, 8, 8},
@@ -106,7 +106,7 @@ class TopK : public ladder::Problem {
             {33, 1027, 40}, {35, 1601, 2}, {3, 2047, 20}, {2, 2049, 64}, {129, 6, 3},   {261, 40, 2},   {130, 32, 3},
             {131, 13, 8},   {257, 16, 12}, {140, 33, 4},  {5, 2053, 1}};
   }
-  // More than 2^31 elements in rows of a thread, of a warp and of many blocks.
+  // More than 2^31 elements, in rows for a thread, for a warp and for many blocks.
   std::vector<ladder::Size> huge_sizes() const override {
     return {{(1 << 26) + 5, 33, 2}, {(1 << 21) + 5, 1028, 8}, {1025, (1 << 21) + 4, 32}};
   }

@@ -1,10 +1,10 @@
-// Problem:  step 02 has 256 lists per row, and most of what they insert isn't among the row's k greatest.
+// Problem:  step 02 has 256 lists per row, and most inserted elements aren't among the row's k greatest.
 // Idea:     one list per row, sorted across the lanes of a warp. 32 elements are sorted and merged (bitonic networks of
-//           shuffles) if one of them beats the k-th so far; else they cost a comparison and a vote.
-// Expect:   0.15 to 0.3 of a read at 4096 x 50257, k = 8: some 46 merges in 1571 rounds (computed).
+//           shuffles) only if one of them beats the k-th so far; otherwise they cost a comparison and a vote.
+// Expect:   0.15 to 0.3 of a read at 4096 x 50257, k = 8: about 46 merges in 1571 rounds (computed).
 // Measured: 1.26x step 02, 0.26 of a read at 4096x50257x8 (H200).
-// Why:      one row of 2^24 is one warp's: with k = 32 hardly faster than step 01, whose 8 warps read it 32 times.
-// Next:     what does a warp know of the k-th greatest before it has merged anything?
+// Why: one row of 2^24 has one warp: with k = 32 hardly faster than step 01, whose 8 warps read it 32 times.
+// Next:     what can a warp know about the k-th greatest before it has merged anything?
 #include "warp_list.cuh"
 
 constexpr int kBlock = 256;
@@ -14,7 +14,7 @@ __global__ void top_k_warp_list(const float* __restrict__ x, float* __restrict__
                                 std::size_t rows, unsigned cols, unsigned k) {
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
 
   WarpList<kParts> list;

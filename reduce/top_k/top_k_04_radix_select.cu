@@ -1,5 +1,5 @@
 // Problem:  a list costs more with larger k, and one list per row means one warp per row.
-// Idea:     radix select, as PyTorch does: a histogram of the first 8 bits of all pairs in shared memory, then of the
+// Idea:     radix select, as in PyTorch: a histogram of the first 8 bits of all pairs in shared memory, then of the
 //           next 8 bits of the pairs in the k-th pair's bin, and so on. Then collect the k greatest and sort them.
 // Expect:   0.1 to 0.2 of a read at 4096 x 50257 for any k: three or four reads; the first digit has few values.
 // Measured: 0.47x step 03, 0.12 of a read at 4096x50257x8 (H200).
@@ -8,7 +8,7 @@
 
 constexpr int kSelectBlock = 256, kMostK = 64;
 
-// The sum of v over this thread and those before it. All threads must call it, once between two barriers.
+// Returns the sum of v over this thread and those before it. All threads must call it, once between two barriers.
 __device__ static unsigned running_sum(unsigned v) {
   __shared__ unsigned warps[kSelectBlock / 32];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -27,12 +27,12 @@ __global__ void top_k_radix_select(const float* __restrict__ x, float* __restric
                                    unsigned cols, unsigned k) {
   __shared__ unsigned counts[256], wanted, found;
   __shared__ Pair kth, pairs[kMostK];
-  __shared__ bool all;  // Are all pairs that begin as the k-th wanted?
+  __shared__ bool all;  // true if every pair in the k-th's bin is wanted
   const unsigned tid = threadIdx.x;
   x += std::size_t{blockIdx.x} * cols;
   if (tid == 0) wanted = k, kth = 0, found = 0, all = false;
 
-  // the k-th pair, 8 bits at a time, until no pair that begins like it is left out
+  // find the k-th pair, 8 bits at a time, until all pairs with the same leading bits are wanted
   int shift = 64;
   do {
     shift -= 8;
@@ -54,14 +54,14 @@ __global__ void top_k_radix_select(const float* __restrict__ x, float* __restric
     __syncthreads();
   } while (!all);
 
-  // those k, in any order
+  // collect these k pairs, in any order
   for (unsigned c = tid; c < cols; c += kSelectBlock) {
     const Pair pair = pair_of(x[c], c);
     if (pair >= kth) pairs[atomicAdd(&found, 1u)] = pair;
   }
   __syncthreads();
 
-  // each to its place: as many as are greater come before it
+  // a pair's position is the number of greater pairs
   if (tid >= k) return;
   unsigned place = 0;
   for (unsigned i = 0; i < k; ++i) place += pairs[i] > pairs[tid];

@@ -1,16 +1,16 @@
-// Problem:  step 05 reads the whole row twice, and gives a row, however long, to one warp.
-// Idea:     groups of consecutive elements. One kernel finds each group's maximum, with enough blocks per row to keep
-//           the GPU busy; the next one takes the k groups with the greatest maxima and rereads only those.
+// Problem:  step 05 reads the whole row twice, and a row of any length has only one warp.
+// Idea:     groups of consecutive elements. One kernel finds each group's maximum, with enough blocks per row to fill
+//           the GPU. The next kernel takes the k groups with the greatest maxima and rereads only those.
 // Expect:   0.7 to 0.9 of a read at 4096x50257x8: 1.05 reads, no list. 0.5 to 0.65 at one row of 2^24 and k = 32.
 // Measured: 2.59x step 05, 0.82 of a read at 4096x50257x8 (H200).
-// Next:     why can no other group have one of the k? (Each of the k has an element that beats all of that one's.)
+// Next:     why can no other group have one of the k? (Each of the k has an element that beats all of that group's.)
 #include "warp_list.cuh"
 
 constexpr unsigned kMaximaBlock = 256;  // threads of the first kernel: 8 groups at a time
 constexpr unsigned kMostWaiting = 256;
 
-// Calls body(value, column) for the elements of a group, 128 * kLoads neighbours from a 16-byte boundary on. All lanes
-// of a warp must call it. Every lane gets the same number of calls; one whose column is not below cols has no element.
+// Calls body(value, column) for the elements of a group: 128 * kLoads neighbours that start at a 16-byte boundary. All
+// lanes of a warp must call it. Each lane gets the same number of calls; a call with column >= cols has no element.
 template <int kLoads, typename Body>
 __device__ void for_group(const float* x, unsigned cols, unsigned group, const Body& body) {
   constexpr int kAtOnce = kLoads < 4 ? kLoads : 4;
@@ -69,9 +69,9 @@ __global__ void __launch_bounds__(kThreads)
   values += std::size_t{blockIdx.x} * k;
   indices += std::size_t{blockIdx.x} * k;
 
-  // the k groups with the greatest maxima, of equal ones the first
+  // find the k groups with the greatest maxima; of equal maxima, the first groups
   WarpList<kParts> best;
-  constexpr int kAhead = 8;  // loads in flight, while the sort is compiled only once
+  constexpr int kAhead = 8;  // loads in flight; the sort is still compiled only once
   for (unsigned first = threadIdx.x; first - threadIdx.x < groups; first += kAhead * kThreads) {
     int keys[kAhead];
 #pragma unroll
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   merge_warps(best, lists);
 
-  // their elements, except those below the k-th group's maximum: at least k remain
+  // collect their elements, except those below the k-th group's maximum: at least k remain
   const Pair bound = groups < k ? kNoPair : lists[0][k - 1] >> 32 << 32;
   const auto for_candidates = [&](const auto& body) {
     for (unsigned i = threadIdx.x / 32; i < min(k, groups); i += kThreads / 32) {
@@ -100,13 +100,13 @@ __global__ void __launch_bounds__(kThreads)
   });
   __syncthreads();
 
-  if (count <= kMostWaiting) {  // the number of greater ones is an element's place
+  if (count <= kMostWaiting) {  // an element's position is the number of greater ones
     for (unsigned mine = threadIdx.x; mine < count; mine += kThreads) {
       unsigned place = 0;
       for (unsigned i = 0; i < count; ++i) place += waiting[i] > waiting[mine];
       if (place < k) store_result(x, values, indices, place, waiting[mine]);
     }
-  } else {  // many equal ones, or a row in ascending order: k times the greatest that is left, as in step 01
+  } else {  // many equal ones, or a rising row: k times the greatest that is left, as in step 01
     Pair last = kAboveAll;
     for (unsigned place = 0; place < k; ++place) {
       Pair next = kNoPair;

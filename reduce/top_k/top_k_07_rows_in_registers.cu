@@ -1,22 +1,22 @@
-// Problem:  in step 06 a row of 1024 is five groups, and with k = 8 all of it is read nine times more.
-// Idea:     rows of up to 2048 stay in a warp's registers. A bound that k elements reach leaves few candidates; they go
+// Problem:  in step 06 a row of 1024 is five groups. With k = 8 all of it is a candidate and is read nine times more.
+// Idea:     rows of up to 2048 stay in a warp's registers. A bound that k elements reach leaves few candidates. They go
 //           to shared memory, where an element's position is the number of greater ones.
 // Expect:   2 to 3x step 06, 0.5 to 0.8 of a read at 65536x1024x8: 600 instructions per row instead of 4600 in step 05.
 // Measured: 9.82x step 06, 0.68 of a read at 65536x1024x8 (H200).
-// Next:     k = 1000? (Lists and bounds are limited to what a warp holds: radix select, step 04, or a sort.)
+// Next:     what about k = 1000? (Lists and bounds are limited to what a warp holds: radix select, step 04, or a sort.)
 #include "top_k_06_groups.cu"
 
-constexpr unsigned kRowsBlock = 256;  // threads; a row for each warp
-constexpr unsigned kMostOfWarp = 96;  // pairs that wait
+constexpr unsigned kRowsBlock = 256;  // threads; one row per warp
+constexpr unsigned kMostOfWarp = 96;  // pairs that a warp can keep
 
-// A key that at least k elements of the row reach, or no_element's if there are fewer. A lane has kKept keys.
+// Returns a key that at least k elements of the row reach, or no_element's if there are fewer. A lane has kKept keys.
 template <int kKept>
 __device__ int bound_of(const int (&keys)[kKept], unsigned k) {
   int greatest[2] = {no_element().key, no_element().key};
 #pragma unroll
   for (int i = 0; i < kKept; ++i) greatest[i % 2] = max(greatest[i % 2], keys[i]);
   if (k <= 32) return __shfl_sync(0xffffffff, sorted_descending(max(greatest[0], greatest[1])), k - 1);
-  // half of k from each half of the maxima, and the lower of the two bounds
+  // find a bound for half of k in each half of the maxima, and return the lower bound
   const int other = sorted_descending(greatest[1]), one = sorted_descending(greatest[0]);
   return __shfl_sync(0xffffffff, min(one, other), (k - 1) / 2);
 }
@@ -28,13 +28,13 @@ __global__ void __launch_bounds__(kRowsBlock)
   __shared__ Pair waiting[kRowsBlock / 32][kMostOfWarp];
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kRowsBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp leaves; no barrier of the block follows
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
   values += row * k;
   indices += row * k;
   Pair* const pairs = waiting[threadIdx.x / 32];
 
-  // unconditional loads, all issued before the first use; past the end the last element is loaded again
+  // load without conditions, all before the first use; past the end the last element is loaded again
   float v[kKept];
 #pragma unroll
   for (int i = 0; i < kKept; ++i) v[i] = x[min(lane + 32 * i, cols - 1)];
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kRowsBlock)
   for (int i = 0; i < kKept; ++i) keys[i] = lane + 32 * i < cols ? argmax_key(v[i]) : no_element().key;
   const int bound = max(bound_of(keys, k), no_element().key + 1);
 
-  // candidates: what is not below the bound
+  // candidates: elements that reach the bound
   unsigned count = 0;
 #pragma unroll
   for (int i = 0; i < kKept; ++i) {
@@ -55,13 +55,13 @@ __global__ void __launch_bounds__(kRowsBlock)
   }
   __syncwarp();
 
-  if (count <= kMostOfWarp) {  // the number of greater ones is its place
+  if (count <= kMostOfWarp) {  // its position is the number of greater ones
     for (unsigned mine = lane; mine < count; mine += 32) {
       unsigned place = 0;
       for (unsigned i = 0; i < count; ++i) place += pairs[i] > pairs[mine];
       if (place < k) store_result(x, values, indices, place, pairs[mine]);
     }
-  } else {  // too many reach the bound: a list, as in step 03
+  } else {  // too many candidates: a list, as in step 03
     WarpList<2> list(pair_of_key(bound, 0x7fffffff));
     for (unsigned first = 0; first < cols; first += 32) {
       list.offer(first + lane < cols ? pair_of(x[first + lane], first + lane) : kNoPair, k);

@@ -1,10 +1,10 @@
 // Problem:  a layer that chooses 2 of 64 experts per token has a million rows of 64. Step 07 gives each a warp.
-// Idea:     a row per thread, whose list stays in registers, as in step 02, with no lists to merge. Blocks stage 32
+// Idea:     one thread per row with its list in registers, as in step 02, but no lists to merge. A block stages 32
 //           columns of 128 rows in shared memory, because neighbouring threads would load addresses a row apart.
 // Expect:   2 to 3x step 07, 0.6 to 0.8 of a read at 2^20x64x2: 35 instructions per element of each lane; the loads
 //           leave time for 27.
 // Measured: 2.72x step 07, 0.57 of a read at 2^20x64x2 (H200).
-// Why:      the SASS has 38 instructions, 15 of them the list's, which caps it at 0.7.
+// Why: the SASS has 38 instructions, 15 of them for the list, which limits it to 0.7.
 // Next:     which rows are too long for this? (A warp runs the list's code if one of its 32 rows needs it.)
 #include "top_k_07_rows_in_registers.cu"
 
@@ -12,7 +12,7 @@
 
 constexpr unsigned kThreads = 128, kWidth = 32;
 
-// Where element i of the block's rows lies in shared memory: a float of padding follows every 32.
+// Returns the index of element i of the block's rows in shared memory: one float of padding follows every 32.
 __device__ inline unsigned padded(unsigned i) { return i + i / 32; }
 
 template <int kMost>
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kThreads)
   };
   const unsigned lane = threadIdx.x % 32, width = min(cols, kWidth);
   for (unsigned begin = 0; begin < cols; begin += width) {
-    __syncthreads();      // all are done with the columns before
+    __syncthreads();      // all threads are done with the last columns
     if (width == cols) {  // the rows have no gaps between them
       for (unsigned i = threadIdx.x; i < here * cols; i += kThreads) copy(i, i);
     } else if (begin + lane < cols) {
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads)
     const unsigned end = threadIdx.x < here ? min(cols, begin + width) : begin;
     for (unsigned column = begin; column < end; ++column) {
       const int key = argmax_key(staged[padded(threadIdx.x * width + column - begin)]);
-      if (key <= least) continue;  // ties keep the earlier column
+      if (key <= least) continue;  // of equal keys, the earlier column stays
       Pair pair = pair_of_key(key, column);
 #pragma unroll
       for (int i = 0; i < kMost; ++i) {  // each slot keeps the greater pair and passes the smaller one on
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads)
       if (i >= k) break;
       const unsigned column = column_of(list[i]), place = padded(threadIdx.x * k + i);
       const float value = value_of(list[i]);
-      const bool unique = value != 0 && value == value;  // else from x: a key does not tell zeros, or NaNs, apart
+      const bool unique = value != 0 && value == value;  // else read x: a key does not distinguish zeros, or NaNs
       staged[place] = unique ? value : x[threadIdx.x * cols + column];
       staged[kHalf + place] = __int_as_float(static_cast<int>(column));
     }

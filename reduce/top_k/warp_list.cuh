@@ -1,16 +1,16 @@
-// Sorting across the lanes of a warp, and the greatest pairs that a warp or a block has seen: for top_k 03 and later.
+// Sorting across the lanes of a warp, and lists of the greatest pairs of a warp or block, for steps 03 and later.
 #pragma once
 #include "top_k_pair.cuh"
 
-// A pass of a bitonic network over the lanes: partners are `stride` lanes apart, and the lower lane keeps the greater
-// of two pairs or keys if `descending`.
+// One pass of a bitonic network over the lanes. Partners are `stride` lanes apart; the lower lane keeps the greater of
+// the two values if `descending`.
 template <typename T>
 __device__ inline T exchanged(T value, unsigned stride, bool descending) {
   const T other = __shfl_xor_sync(0xffffffff, value, stride);
   return ((threadIdx.x & stride) == 0) == descending ? max(value, other) : min(value, other);
 }
 
-// Sorts one pair or key per lane, the greatest to lane 0: 15 passes. All 32 lanes must call it.
+// Sorts one value per lane, the greatest to lane 0, in 15 passes. All 32 lanes must call it.
 template <typename T>
 __device__ inline T sorted_descending(T value) {
 #pragma unroll
@@ -23,20 +23,20 @@ __device__ inline T sorted_descending(T value) {
   return value;
 }
 
-// 32 * kParts pairs: that of place p is best[p / 32] of lane p % 32. All 32 lanes must call what is below.
+// A list of 32 * kParts pairs: entry p is best[p / 32] of lane p % 32. All 32 lanes must call its functions.
 template <int kParts>
 struct WarpList {
   static constexpr int kPlaces = 32 * kParts;
   Pair best[kParts];
-  Pair last;  // the k-th: a pair below it is of no use
+  Pair last;  // the k-th: pairs below it are not needed
 
-  // Only pairs above `bound` will be taken.
+  // Only pairs above `bound` are taken.
   __device__ explicit WarpList(Pair bound = kNoPair) : last(bound) {
 #pragma unroll
     for (int part = 0; part < kParts; ++part) best[part] = kNoPair;
   }
 
-  // Takes one pair from each lane. kNoPair is none.
+  // Takes one pair from each lane; kNoPair if the lane has none.
   __device__ void offer(Pair pair, unsigned k) {
     if (!__any_sync(0xffffffff, pair > last)) return;
     pair = sorted_descending(pair);
@@ -44,8 +44,8 @@ struct WarpList {
     last = max(last, at(k - 1));
   }
 
-  // Merges a list sorted the same way; backward(part) gives its pair as far from the end as 32 * part + lane is from
-  // the front. The greater ones are the kPlaces greatest, in bitonic order, which log2(kPlaces) passes sort.
+  // Merges a list sorted the same way; backward(part) returns its entry as far from the end as 32 * part + lane is from
+  // the front. The greater of each two are the kPlaces greatest, in bitonic order, which log2(kPlaces) passes sort.
   template <typename Backward>
   __device__ void merge(const Backward& backward) {
 #pragma unroll
@@ -62,7 +62,7 @@ struct WarpList {
     }
   }
 
-  // The pair of a place, returned to every lane.
+  // Returns the pair of an entry to all lanes.
   __device__ Pair at(unsigned place) const {
     Pair pair = __shfl_sync(0xffffffff, best[0], place % 32);
     if constexpr (kParts == 2) {

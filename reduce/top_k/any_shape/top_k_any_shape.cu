@@ -1,5 +1,5 @@
-// The k greatest of each row, of any shape: many rows or one, short or long. The candidates are the steps' own kernels,
-// and step 06 with smaller groups and with more threads for each row.
+// The k greatest of each row, for any shape: many rows or one, short or long. The candidates are the steps' own
+// kernels, and step 06 with smaller groups or with more threads per row.
 #include "../top_k_01_repeated_max.cu"
 #include "../top_k_04_radix_select.cu"
 #include "../top_k_08_thread_per_row.cu"  // and 07 and 06, which it includes
