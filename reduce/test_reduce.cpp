@@ -1,4 +1,4 @@
-// Tests of reductions beyond the general tests of every step.
+// Tests of the reductions beyond the general tests that every step gets.
 #include "catch.hpp"
 #include "runner/check.hpp"
 
@@ -41,7 +41,7 @@ std::vector<float> result_on_random_data(const Step& step, const Size& size) {
 }  // namespace
 
 TEST_CASE("every sum but the atomic one has the same bits in every run") {
-#ifdef CUDA_EMU  // slow there
+#ifdef CUDA_EMU  // the emulator is slow
   constexpr int runs = 2;
 #else
   constexpr int runs = 5;
@@ -87,8 +87,8 @@ TEST_CASE("large and small arrays in turn: no state is left behind") {
   }
 }
 
-// Exact data shows a tile that is missing or counted twice. New data in each launch shows whether a launch uses what an
-// earlier one left behind.
+// Exact data reveal a tile that is missing or counted twice. New data in each launch reveal a launch that uses words of
+// an earlier one.
 TEST_CASE("scan: many tiles, several launches") {
   for (const Step& step : steps_of("scan")) {
     for (const std::size_t exclusive : {0, 1}) {
@@ -114,7 +114,7 @@ struct Compacted {
   std::int64_t count;
 };
 
-// Returns what a step stores for x, if the output holds -1 before.
+// Returns what a step stores for x if the output holds -1 before the run.
 Compacted compacted(const Step& step, const std::vector<float>& x) {
   const std::size_t bytes = x.size() * sizeof(float);
   Compacted result{std::vector<float>(x.size(), -1), -1};
@@ -139,7 +139,7 @@ TEST_CASE("compact: NaN and both zeros are dropped, infinity and the smallest su
     INFO(step.name);
     Compacted got = compacted(step, x);
     CHECK(got.count == 4);
-    if (step.id < "05" && !step.is_vendor()) {  // these may store in any order
+    if (step.id < "05" && !step.is_vendor()) {  // these steps may store in any order
       std::sort(got.out.begin(), got.out.begin() + 4);
       std::sort(want.begin(), want.end());
     }
@@ -244,7 +244,7 @@ TEST_CASE("moe_route: by hand") {
   }
 }
 
-// A launch must not use what an earlier one left behind: words of tiles, counts.
+// A launch must not use words of tiles or counts that an earlier launch has left in scratch memory.
 TEST_CASE("moe_route: many tiles, several launches") {
   for (const Step& step : steps_of("moe_route")) {
     INFO(step.name);
@@ -258,8 +258,8 @@ TEST_CASE("moe_route: many tiles, several launches") {
   }
 }
 
-// More tiles than a warp looks back on at a time; many of them keep all or nothing. A launch must not use what an
-// earlier one left behind.
+// More tiles than one look-back step covers; many of them keep everything or nothing. A launch must not use what an
+// earlier launch has left in scratch memory.
 TEST_CASE("compact: many tiles, several launches") {
   for (const Step& step : steps_of("compact")) {
     INFO(step.name);
@@ -274,7 +274,7 @@ TEST_CASE("compact: many tiles, several launches") {
   }
 }
 
-// A pointer may be at any offset from a 16-byte boundary, and the unaligned head may be all there is.
+// A pointer may have any offset from a 16-byte boundary, and an array may end within the unaligned head.
 TEST_CASE("histogram: every offset from a 16-byte boundary, every short length, and all values") {
   constexpr std::size_t room = 4096;
   std::vector<std::uint8_t> bytes(room);
@@ -296,7 +296,7 @@ TEST_CASE("histogram: every offset from a 16-byte boundary, every short length, 
   }
 }
 
-// Each thread of the last block has one partial result of the first 1024 blocks, and some have a second one.
+// Each thread of the last block has one partial result of the first 1024 blocks, and some threads have a second one.
 TEST_CASE("more blocks than the last one has threads") {
   struct Launch {
     std::string step;
@@ -310,7 +310,8 @@ TEST_CASE("more blocks than the last one has threads") {
     const std::size_t n = tiles * tile + 1;
     DeviceBuffer<float> x(n), out(1);
     CUDA_CHECK(cudaMemset(x.get(), 0, n * sizeof(float)));
-    // In tiles 0 and 1023 of the first pass, 1024 and 1026 of the second: 1 + 2 + 4 + 8 = 15, the greatest is 8.
+    // Tiles 0 and 1023 are in the threads' first trip, 1024 and 1026 in the second: 1 + 2 + 4 + 8 = 15, the greatest is
+    // 8.
     const std::size_t places[] = {7, 1023 * tile + 7, 1024 * tile + 7, tiles * tile};
     for (std::size_t i = 0; i < 4; ++i) {
       const float value = static_cast<float>(1 << i);
@@ -354,8 +355,8 @@ TEST_CASE("argmax: ties in tiles that different threads of the last block look a
 
 namespace {
 
-// Returns the result, of type T, of each step of `kernel` for these vectors. The first one starts `offset` floats past
-// an aligned address, each further one `offset` more.
+// Returns the result, of type T, of each step of `kernel` for these vectors. The first vector starts `offset` floats
+// past an aligned address, each further one `offset` floats more.
 template <typename T>
 std::vector<std::pair<std::string, T>> results(const std::string& kernel,
                                                const std::vector<std::vector<float>>& vectors, std::size_t offset = 0) {
@@ -371,7 +372,7 @@ std::vector<std::pair<std::string, T>> results(const std::string& kernel,
   pointers.push_back(out.get());
   std::vector<std::pair<std::string, T>> all;
   for (const Step& step : steps_of(kernel)) {
-    if (step.is_vendor()) continue;  // libraries promise nothing about NaN and the sign of zero
+    if (step.is_vendor()) continue;  // libraries specify no result for NaN and the sign of zero
     step.problem->run(Arrays(pointers), {vectors[0].size()});
     T result;
     CUDA_CHECK(cudaMemcpy(&result, out.get(), sizeof result, cudaMemcpyDeviceToHost));
@@ -397,7 +398,7 @@ TEST_CASE("max: NaN wins, +0 is above -0, nothing is -infinity") {
       CHECK((got == want && std::signbit(got) == std::signbit(want)));
     }
   }
-  for (const float sign : {1.0f, -1.0f}) {  // a NaN may have a sign, too
+  for (const float sign : {1.0f, -1.0f}) {  // a NaN may have a sign too
     for (const std::vector<float>& x :
          {std::vector<float>{1, std::copysign(kNan, sign), kInfinity}, std::vector<float>{std::copysign(kNan, sign)}}) {
       for (const auto& [step, got] : results<float>("max", {x})) {
@@ -429,7 +430,7 @@ TEST_CASE("argmax: the first of equals, NaN above all, zeros equal") {
 }
 
 TEST_CASE("dot: vectors that are aligned differently") {
-  // A tile of step 03 is 4096 products: less than one, one and a few, two and a few.
+  // A tile of step 03 has 4096 products: less than one tile, one and a few products, two and a few.
   const std::size_t n = GENERATE(3003, 4100, 8203);
   std::vector<float> x(n), y(n);
   double want = 0;
@@ -465,7 +466,7 @@ TEST_CASE("one NaN makes one row NaN") {
 
 namespace {
 
-// Returns y, the last buffer, of a step for x, with gamma 1, beta 0 and a residual of 0.
+// Returns y, the last buffer, of a step for x with gamma 1, beta 0 and residual 0.
 std::vector<float> normalised(const Step& step, const Size& size, const std::vector<float>& x) {
   std::vector<DeviceBuffer<float>> device;
   std::vector<void*> pointers;
@@ -543,13 +544,13 @@ TEST_CASE("layer_norm: a row of one element gives beta, a row of equal ones no m
     CHECK(normalised(step, Size({3, 1}, {1e-5f}), {1e4f, -3, 0.1f}) == std::vector<float>(3, 0));
     const Size size({2, 1000}, {1e-5f});
     for (const float y : normalised(step, size, std::vector<float>(2000, 0.1f))) {
-      // sqrt(epsilon) = 0.0032; the mean is wrong by at most the step's own bound
+      // sqrt(epsilon) = 0.0032; the error of the mean is at most the step's own bound
       CHECK(std::fabs(y) <= step.problem->tolerance(size) * 0.1 / std::sqrt(1e-5));
     }
   }
 }
 
-// The chapter's example for one pass in float: see layer_norm/bugs/layer_norm_one_pass_in_float.cu.
+// The chapter's example of one pass in float; see layer_norm/bugs/layer_norm_one_pass_in_float.cu.
 TEST_CASE("layer_norm: a large mean costs one pass in float the variance, and the steps only the mean's digits") {
   const Size size({1, 1000}, {1e-5f});
   std::vector<float> x(1000);
@@ -631,7 +632,7 @@ struct Sorted {
   std::vector<int> values;
 };
 
-// Returns what a step makes of keys with these bits and of their values.
+// Returns the pairs as sorted by a step; keys are given by their bits.
 Sorted sorted(const Step& step, Sorted pairs) {
   const std::size_t n = pairs.keys.size(), bytes = n * sizeof(float);
   DeviceBuffer<float> keys(n), keys_out(n);
@@ -659,7 +660,8 @@ TEST_CASE("sort: NaN by sign and bits, zeros equal, every key with its own bits"
   }
 }
 
-// Many tiles, in some of which all keys have the same digit. A launch must not use what an earlier one left behind.
+// Many tiles; in some of them all keys have the same digit. A launch must not use what an earlier launch has left
+// behind.
 TEST_CASE("sort: many tiles, several launches") {
   for (const Step& step : steps_of("sort")) {
     INFO(step.name);

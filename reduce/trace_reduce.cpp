@@ -1,4 +1,4 @@
-// Tests of what the ladders of this folder claim about their memory accesses.
+// Tests of the memory accesses that the steps of this folder claim to make.
 #include "claims.hpp"
 
 using namespace ladder;
@@ -13,7 +13,7 @@ constexpr std::size_t kN = 1 << 16;
 
 TEST_CASE("sum: every load is coalesced, by 4 bytes first, by 16 from step 09 on") {
   for (const Step& step : steps()) {
-    // in step 02 every second, fourth, eighth, ... lane loads
+    // in step 02 only every second, fourth, eighth, ... lane loads
     if (step.problem->kernel() != std::string("sum") || step.id == "02_global_tree") continue;
     const Claims seen(step.name, {kN});
     CAPTURE(step.name);
@@ -35,7 +35,7 @@ TEST_CASE("sum: rounds of the tree") {
 TEST_CASE("sum: a tree in global memory, then in shared memory") {
   const Claims global("sum_02_global_tree", {kN}), shared("sum_03_interleaved_divergent", {kN});
   CHECK(global.total(Space::shared, Op::load).requests == 0);
-  // as many loads, but those of the tree are in shared memory
+  // the number of loads is the same, but the loads of the tree are in shared memory
   const auto loads = [](const Claims& seen, Space space) { return seen.total(space, Op::load).requests; };
   CHECK(loads(global, Space::global) == loads(shared, Space::global) + loads(shared, Space::shared));
 }
@@ -53,8 +53,8 @@ TEST_CASE("sum: who has bank conflicts, who diverges") {
   CHECK(shared_requests(shuffled) < shared_requests(sequential) / 2);
 }
 
-// An H200 counts the same in the first of three launches, where nvcc joins the two loads of the first round into one of
-// 8 bytes.
+// An H200 counts the same in the first of three launches, where nvcc merges the two loads of the first round into one
+// of 8 bytes.
 TEST_CASE("sum: wavefronts of the interleaved tree, as on a GPU") {
   const Claims seen("sum_04_interleaved_strided", {1'050'001});
   REQUIRE(seen.launches.size() == 3);
@@ -100,7 +100,7 @@ TEST_CASE("layer_norm_grad: x and dy are loaded three times, twice, then once; a
     const Size size({64, 1024});
     const Claims seen(step, size);
     const auto moved = [&](Op op) { return seen.total(Space::global, op).bytes_moved / (4.0 * size[0] * size[1]); };
-    // gamma is loaded twice for each row; the rest is mean and rstd
+    // gamma is loaded twice per row; the rest is mean and rstd
     CHECK(moved(Op::load) >= arrays + 2);
     CHECK(moved(Op::load) < arrays + 2 + 0.7);
     CHECK(seen.width(Space::global, Op::store) == width);
@@ -267,7 +267,7 @@ TEST_CASE("nms: a byte for each pair, then a bit, then flags alone") {
   };
   CHECK(stored("nms_01_matrix") >= n * (n - 1) / 2);
   CHECK(stored("nms_02_bit_mask") == n * n / 8);
-  CHECK(stored("nms_03_one_block") < n * n / 8);  // the upper triangle and flags
+  CHECK(stored("nms_03_one_block") < n * n / 8);  // only the upper triangle, and flags
   CHECK(stored("nms_05_tiles_in_turn") == n);
   for (const char* step : {"nms_02_bit_mask", "nms_03_one_block", "nms_04_word_by_word", "nms_05_tiles_in_turn"}) {
     CAPTURE(step);
