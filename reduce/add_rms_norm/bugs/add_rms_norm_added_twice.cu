@@ -1,4 +1,4 @@
-// bug: the second loop adds x again to a residual in which the first loop has stored the sum
+// bug: the second loop adds x again to a residual that already holds the sum
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -7,7 +7,7 @@
 
 constexpr int kBlock = 256;
 
-// Sum over the warp, returned to every lane. All 32 lanes must call it.
+// Returns the sum over the warp to all lanes. All 32 lanes must call it.
 __device__ static float warp_sum(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
@@ -19,7 +19,7 @@ __global__ void add_rms_norm_added_twice(const float* __restrict__ x, const floa
                                          std::size_t cols, float epsilon) {
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
   residual += row * cols;
   y += row * cols;
@@ -41,7 +41,7 @@ static void launch(const float* x, const float* gamma, float* residual, float* y
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A lane's additions, and 5 levels of tree.
+// A lane's additions and 5 levels of tree.
 static std::size_t roundings(std::size_t cols) { return AddRmsNorm::by_root_mean_square(ceil_div(cols, 32) + 5); }
 
 LADDER_STEP(AddRmsNorm, launch, roundings);

@@ -1,4 +1,4 @@
-// bug: partners compare keys only, so of two equal maxima the lower lane's stays, not the first in x
+// bug: partners compare keys only, so of two equal maxima the lower lane's is kept, not the first in x
 // caught by: cpu forward | integer data: out[0] of 1 is wrong
 // caught by: gpu | integer data: out[0] of 1 is wrong
 // stage: right
@@ -21,7 +21,7 @@ __global__ void argmax_ties(const float* __restrict__ x, std::int64_t* __restric
   places[tid] = place;
   __syncthreads();
   for (int stride = kBlock / 2; stride > 0; stride /= 2) {
-    if (tid < stride && keys[tid + stride] > keys[tid]) {  // or equal, and with a smaller index
+    if (tid < stride && keys[tid + stride] > keys[tid]) {  // also if equal, with a smaller index
       keys[tid] = keys[tid + stride];
       places[tid] = places[tid + stride];
     }

@@ -7,7 +7,7 @@
 
 constexpr int kBlock = 256;
 
-// Sum over the block, returned to all threads. All threads must call it.
+// Returns the sum over the block to all threads. All threads must call it.
 __device__ static float block_sum(float v) {
   __shared__ float warps[kBlock / 32];
   const int lane = threadIdx.x % 32;
@@ -55,7 +55,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's additions, 5 levels of a warp's tree and 3 of the warps.
+// A thread's additions, 5 levels of a warp's tree and 3 over the warps.
 static std::size_t roundings(std::size_t n, std::size_t hw) {
   return BatchNorm::two_passes(n * ceil_div(hw, kBlock) + 8);
 }

@@ -7,7 +7,7 @@
 
 constexpr int kBlock = 256;
 
-// Four columns per thread.
+// One thread per four columns.
 __global__ void col_sum_float4_misaligned(const float* __restrict__ x, float* __restrict__ out, std::size_t rows,
                                           std::size_t cols, bool aligned) {
   const std::size_t column = 4 * (std::size_t{blockIdx.x} * kBlock + threadIdx.x);

@@ -1,4 +1,4 @@
-// bug: each slice has rows / slices rows, rounded down, so the rows left over belong to none
+// bug: each slice has rows / slices rows, rounded down, so the remaining rows belong to no slice
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: no barrier between the tree's rounds, so a thread adds sums that are not there yet
+// bug: no barrier between the tree's rounds, so a thread adds sums that have not been stored yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=300 --cols=8

@@ -1,4 +1,4 @@
-// bug: the slices add to out with atomicAdd, but nothing cleared it before
+// bug: the slices add to out with atomicAdd, but nothing clears out first
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

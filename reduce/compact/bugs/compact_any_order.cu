@@ -1,4 +1,4 @@
-// bug: warps take their shares from a counter in the order in which they arrive, but the order of x is promised
+// bug: warps take positions from a counter in the order in which they arrive, but the order of x is required
 // caught by: cpu reverse | is wrong
 // caught by: gpu | is wrong | --n=2^20
 // stage: races and barriers

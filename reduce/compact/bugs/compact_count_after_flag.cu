@@ -8,7 +8,7 @@
 
 constexpr int kBlock = 256;
 
-// flags: one per tile, and before them the number of tiles taken; all 0.
+// flags: a counter of tiles taken, then one flag per tile; all 0.
 __global__ void compact_count_after_flag(const float* __restrict__ x, float* __restrict__ out, std::int64_t* count,
                                          std::size_t n, unsigned* flags, volatile unsigned* prefixes) {
   __shared__ unsigned tile, before;

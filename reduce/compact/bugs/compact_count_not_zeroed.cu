@@ -1,4 +1,4 @@
-// bug: the counter is set to 0 only when it is allocated, so the next launch starts from the last one's count
+// bug: the counter is set to 0 only when it is allocated, so the next launch starts from the previous launch's count
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

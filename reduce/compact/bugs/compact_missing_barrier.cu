@@ -1,4 +1,4 @@
-// bug: no barrier between the exchange and the stores, so a warp stores what another has not written yet
+// bug: no barrier between the exchange and the stores, so a warp stores elements that another has not written yet
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025
@@ -25,7 +25,7 @@ __global__ void compact_missing_barrier(const float* __restrict__ x, float* __re
 #pragma unroll
   for (int row = 0; row < kRows; ++row) v[row] = load4<true>(x, first + 128 * row, n, aligned);
 
-  // count: a byte for each row, at most 128; one scan does all rows
+  // count: one byte per row, at most 128, so one scan handles all rows
   unsigned counts = 0;
 #pragma unroll
   for (int row = 0; row < kRows; ++row) counts |= count4(v[row]) << 8 * row;
@@ -37,7 +37,7 @@ __global__ void compact_missing_barrier(const float* __restrict__ x, float* __re
   if (lane == 0) warp_counts[warp] = warp_count;
   __syncthreads();
 
-  // exchange: each warp scans the warps' counts for itself
+  // exchange: each warp scans the warps' counts itself
   const unsigned sums = warp_scan(lane < kWarps ? warp_counts[lane] : 0u);
   const unsigned total = __shfl_sync(0xffffffff, sums, 31);
   if (warp == 0) {

@@ -1,4 +1,4 @@
-// bug: every element is stored at the next place, kept or not, and after the last kept one nothing overwrites it
+// bug: every element is stored at the next position, kept or not, and nothing overwrites those after the last kept one
 // caught by: cpu forward | is wrong: got
 // caught by: gpu | is wrong: got
 // stage: right

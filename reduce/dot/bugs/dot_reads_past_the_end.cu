@@ -15,7 +15,7 @@ __global__ void dot_past_the_end(const float* __restrict__ x, const float* __res
   const int tid = threadIdx.x;
   float sum = 0.0f;
   if (aligned) {
-    for (std::size_t i = tid; i < (n + 3) / 4; i += kBlock) {  // n / 4, and the rest one by one
+    for (std::size_t i = tid; i < (n + 3) / 4; i += kBlock) {  // must be n / 4, then the rest one by one
       const float4 u = reinterpret_cast<const float4*>(x)[i], v = reinterpret_cast<const float4*>(y)[i];
       sum += (u.x * v.x + u.y * v.y) + (u.z * v.z + u.w * v.w);
     }

@@ -19,7 +19,7 @@ __global__ void histogram_copy_not_zeroed(const std::uint8_t* __restrict__ x, in
 static void launch(const std::uint8_t* x, int* counts, std::size_t n) {
   CUDA_CHECK(cudaMemsetAsync(counts, 0, kBins * sizeof(int)));
   if (n == 0) return;
-  const std::size_t blocks = ceil_div(n, kBlock);  // more than fit: the next one finds the counters of the last one
+  const std::size_t blocks = ceil_div(n, kBlock);  // more than fit at once: later ones find earlier ones' counters
   histogram_copy_not_zeroed<<<static_cast<unsigned>(blocks), kBlock>>>(x, counts, n);
   CUDA_CHECK(cudaGetLastError());
 }

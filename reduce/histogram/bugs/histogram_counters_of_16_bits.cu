@@ -1,4 +1,4 @@
-// bug: two 16-bit counters share a word; after 65535 equal bytes in a block one runs over into the other
+// bug: two 16-bit counters share a word; after 65535 equal bytes in a block one overflows into the other
 // caught by: cpu forward | one value data
 // caught by: gpu | one value data
 // stage: right

@@ -1,4 +1,4 @@
-// bug: the global counters are not set to 0, so a launch adds to the last one's counts
+// bug: the global counters are not set to 0, so a launch adds to the previous launch's counts
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
 // stage: right

@@ -1,4 +1,4 @@
-// bug: no barrier between counting and merging, so warps that still count are left out
+// bug: no barrier between counting and merging, so bytes counted by slower warps are missing
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: char is signed, so bytes from 128 on count in front of the counters
+// bug: char is signed, so bytes from 128 on index in front of the counters
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

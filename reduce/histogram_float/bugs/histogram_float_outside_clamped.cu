@@ -1,4 +1,4 @@
-// bug: x is clamped to the range, so what is outside counts in the first or last bin, and NaN somewhere
+// bug: x is clamped to the range, so elements outside count in the first or last bin, and NaN in some bin
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: two lanes without elements are merged: a share of 0 / 0 is NaN, and so is the whole row
+// bug: two lanes without elements are merged: the share 0 / 0 is NaN, and makes the whole row NaN
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -8,13 +8,13 @@
 
 constexpr int kBlock = 256;
 
-// Merged over the warp, in every lane. All 32 lanes must call it.
+// Merges over the warp and returns the result to all lanes. All 32 lanes must call it.
 __device__ static Moments warp_merge_unguarded(Moments m) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) {
     const Moments other = {__shfl_xor_sync(0xffffffff, m.n, offset), __shfl_xor_sync(0xffffffff, m.mean, offset),
                            __shfl_xor_sync(0xffffffff, m.squares, offset)};
-    const float n = m.n + other.n, share = other.n / n, d = other.mean - m.mean;  // n > 0 ? other.n / n : 0
+    const float n = m.n + other.n, share = other.n / n, d = other.mean - m.mean;  // must be n > 0 ? other.n / n : 0
     m = {n, m.mean + d * share, m.squares + other.squares + d * d * m.n * share};
   }
   return m;
@@ -25,7 +25,7 @@ __global__ void layer_norm_empty_merge(const float* __restrict__ x, const float*
                                        std::size_t cols, float epsilon) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
   y += row * cols;
 
@@ -47,7 +47,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A lane's updates, and 5 levels of tree.
+// A lane's updates and 5 levels of tree.
 static std::size_t roundings(std::size_t cols) { return LayerNorm::welford(ceil_div(cols, 32), 5); }
 
 LADDER_STEP(LayerNorm, launch, roundings);

@@ -1,4 +1,4 @@
-// bug: fmaxf(variance, 0) against rounding errors turns NaN into 0, so a row with an infinity is not NaN
+// bug: fmaxf(variance, 0), meant for rounding errors, turns NaN into 0, so a row with an infinity is not NaN
 // caught by: cpu forward | one infinity data
 // caught by: cpu-asan forward | one infinity data
 // caught by: gpu | one infinity data
@@ -7,7 +7,7 @@
 
 constexpr int kBlock = 256;
 
-// Sum over the warp, returned to every lane. All 32 lanes must call it.
+// Returns the sum over the warp to all lanes. All 32 lanes must call it.
 __device__ static double warp_sum(double v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
@@ -19,7 +19,7 @@ __global__ void layer_norm_nan_clamped(const float* __restrict__ x, const float*
                                        std::size_t cols, float epsilon) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
   y += row * cols;
 
@@ -33,7 +33,7 @@ __global__ void layer_norm_nan_clamped(const float* __restrict__ x, const float*
   sum = warp_sum(sum);
   const double difference = warp_sum(squares) / cols - sum / cols * (sum / cols);
   const float mean = static_cast<float>(sum / cols);
-  const float variance = fmaxf(static_cast<float>(difference), 0.0f);  // difference < 0 ? 0 : difference
+  const float variance = fmaxf(static_cast<float>(difference), 0.0f);  // must be difference < 0 ? 0 : difference
   const float factor = rsqrtf(variance + epsilon);
 
   // scale, shift, store

@@ -7,7 +7,7 @@
 
 constexpr int kBlock = 256;
 
-// Sum over the warp, returned to every lane. All 32 lanes must call it.
+// Returns the sum over the warp to all lanes. All 32 lanes must call it.
 __device__ static float warp_sum(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
@@ -19,11 +19,11 @@ __global__ void layer_norm_one_pass_in_float(const float* __restrict__ x, const 
                                              std::size_t cols, float epsilon) {
   const int lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
   y += row * cols;
 
-  float sum = 0.0f, squares = 0.0f;  // double
+  float sum = 0.0f, squares = 0.0f;  // must be double
   for (std::size_t c = lane; c < cols; c += 32) {
     sum += x[c];
     squares += x[c] * x[c];

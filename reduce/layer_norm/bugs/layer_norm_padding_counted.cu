@@ -1,4 +1,4 @@
-// bug: 0s past the end of a row change no sum, but each is as far from the mean as the mean is from 0
+// bug: zeros past the end of a row do not change a sum, but each adds mean^2 to the squared distances
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -8,23 +8,23 @@
 
 constexpr int kBlock = 256;
 constexpr int kKept = 8;             // chunks of the row in registers, one float4 per lane each
-constexpr unsigned kChunk = 4 * 32;  // elements that the warp loads at once, four for each lane
+constexpr unsigned kChunk = 4 * 32;  // elements per load of the warp, four per lane
 
-// Sum over the warp, returned to every lane. All 32 lanes must call it.
+// Returns the sum over the warp to all lanes. All 32 lanes must call it.
 __device__ static float warp_sum(float v) {
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) v += __shfl_xor_sync(0xffffffff, v, offset);
   return v;
 }
 
-// kAligned: rows, gamma and beta start at multiples of 16 bytes, cols % 4 == 0.
+// kAligned: rows, gamma and beta are 16-byte aligned, and cols % 4 == 0.
 template <bool kAligned>
 __global__ void layer_norm_padding_counted(const float* __restrict__ x, const float* __restrict__ gamma,
                                            const float* __restrict__ beta, float* __restrict__ y, std::size_t rows,
                                            unsigned cols, float epsilon) {
   const unsigned lane = threadIdx.x % 32, first = kAligned ? 4 * lane : lane;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
   y += row * cols;
 
@@ -70,7 +70,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A lane's additions: four at a time from registers, then the remainder; two levels in a float4, and 5.
+// A lane's additions: a float4 at a time from registers, then the remainder; two levels in a float4, and 5.
 static std::size_t roundings(std::size_t cols) {
   const std::size_t remainder = cols - std::min<std::size_t>(cols, kKept * kChunk);
   return LayerNorm::two_passes(kKept + ceil_div(remainder, 32) + 2 + 5);

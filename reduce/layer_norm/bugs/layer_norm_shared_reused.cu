@@ -1,4 +1,4 @@
-// bug: two sums share an array without a barrier between them, so squares overwrite sums that others still read
+// bug: two sums share an array without a barrier between them, so squares overwrite sums that others still have to read
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
@@ -28,7 +28,7 @@ __global__ void layer_norm_shared_reused(const float* __restrict__ x, const floa
   const float mean = tile[0] / cols;
   // __syncthreads() is needed here
 
-  // variance: the same
+  // variance: the same reduction
   float squares = 0.0f;
   for (std::size_t c = tid; c < cols; c += kBlock) squares += (x[c] - mean) * (x[c] - mean);
   tile[tid] = squares;
@@ -50,7 +50,7 @@ static void launch(const float* x, const float* gamma, const float* beta, float*
   CUDA_CHECK(cudaGetLastError());
 }
 
-// A thread's additions, and 8 levels of tree.
+// A thread's additions and 8 levels of tree.
 static std::size_t roundings(std::size_t cols) { return LayerNorm::two_passes(ceil_div(cols, kBlock) + 8); }
 
 LADDER_STEP(LayerNorm, launch, roundings);

@@ -1,4 +1,4 @@
-// bug: slices add to dgamma and dbeta with atomicAdd, but nothing cleared them before
+// bug: slices add to dgamma and dbeta with atomicAdd, but nothing clears them first
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
 // stage: right
@@ -12,7 +12,7 @@ __device__ static float warp_sum(float v) {
   return v;
 }
 
-// A warp per row.
+// One warp per row.
 __global__ void layer_norm_grad_not_zeroed_dx(const float* __restrict__ x, const float* __restrict__ dy,
                                               const float* __restrict__ gamma, const float* __restrict__ mean,
                                               const float* __restrict__ rstd, float* __restrict__ dx, std::size_t rows,
@@ -34,7 +34,7 @@ __global__ void layer_norm_grad_not_zeroed_dx(const float* __restrict__ x, const
   }
 }
 
-// A thread per column of a slice of 256 rows.
+// One thread per column of a slice of 256 rows.
 __global__ void layer_norm_grad_not_zeroed_columns(const float* __restrict__ x, const float* __restrict__ dy,
                                                    const float* __restrict__ mean, const float* __restrict__ rstd,
                                                    float* __restrict__ dgamma, float* __restrict__ dbeta,

@@ -1,4 +1,4 @@
-// bug: no barrier between two rows, so a warp's sums overwrite those of the row before, which others still read
+// bug: no barrier between two rows, so a warp's sums overwrite the previous row's sums, which others still have to read
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=3000 --cols=300
@@ -8,7 +8,7 @@
 
 constexpr int kBlock = 256, kWarps = kBlock / 32;
 
-// Both sums over the block, returned to all threads. All threads must call it.
+// Returns both sums over the block to all threads. All threads must call it.
 __device__ static float2 block_sums(float2 v) {
   __shared__ float2 warps[kWarps];
   const int lane = threadIdx.x % 32;
@@ -26,9 +26,9 @@ __device__ static float2 block_sums(float2 v) {
   return v;
 }
 
-// A block has `height` rows, from row blockIdx.x * height on, and two rows of partials. Its columns' sums are in shared
-// memory if they fit, else in those rows. Each thread has the same columns throughout: no barrier but those of
-// block_sums.
+// A block has `height` rows, starting at row blockIdx.x * height, and two rows of partials. Its column sums are in
+// shared memory if they fit, else in those rows. A thread always has the same columns, so only block_sums needs
+// barriers.
 __global__ void layer_norm_grad_sums_reused(const float* __restrict__ x, const float* __restrict__ dy,
                                             const float* __restrict__ gamma, const float* __restrict__ mean,
                                             const float* __restrict__ rstd, float* __restrict__ dx, float* partials,
@@ -53,7 +53,7 @@ __global__ void layer_norm_grad_sums_reused(const float* __restrict__ x, const f
     sums = block_sums(sums);
     const float mean_g = sums.x / cols, mean_gv = sums.y / cols;
 
-    // store dx; add to the columns' sums
+    // store dx, add to the column sums
     for (unsigned c = threadIdx.x; c < cols; c += kBlock) {
       const float d = dy_row[c], v = (x_row[c] - m) * s;
       dx_row[c] = s * (d * gamma[c] - mean_g - v * mean_gv);
@@ -73,7 +73,7 @@ static void launch(const float* x, const float* dy, const float* gamma, const fl
   const std::size_t bytes = column_bytes(cols);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   const std::size_t height = ceil_div(std::max<std::size_t>(rows, 1), resident_blocks(kernel, kBlock, bytes));
-  const std::size_t slices = ceil_div(rows, height);  // none of them is empty
+  const std::size_t slices = ceil_div(rows, height);  // no slice is empty
   float* partials = scratch<float>(2 * slices * cols);
   if (rows > 0) {
     kernel<<<static_cast<unsigned>(slices), kBlock, bytes>>>(x, dy, gamma, mean, rstd, dx, partials, rows,
@@ -83,7 +83,7 @@ static void launch(const float* x, const float* dy, const float* gamma, const fl
   add_partials(partials, dgamma, dbeta, slices, cols);
 }
 
-// A thread's additions, 5 levels of a warp's tree and 3 of the warps.
+// A thread's additions, 5 levels of a warp's tree and 3 over the warps.
 static std::size_t height(std::size_t cols) { return ceil_div(cols, kBlock) + 8; }
 
 LADDER_STEP(LayerNormGrad, launch, height);

@@ -13,7 +13,7 @@ __device__ static float warp_sum(float v) {
   return v;
 }
 
-// A warp per row.
+// One warp per row.
 __global__ void layer_norm_grad_sums_without_gamma_dx(const float* __restrict__ x, const float* __restrict__ dy,
                                                       const float* __restrict__ gamma, const float* __restrict__ mean,
                                                       const float* __restrict__ rstd, float* __restrict__ dx,
@@ -35,7 +35,7 @@ __global__ void layer_norm_grad_sums_without_gamma_dx(const float* __restrict__ 
   }
 }
 
-// A thread per column of a slice of 256 rows.
+// One thread per column of a slice of 256 rows.
 __global__ void layer_norm_grad_sums_without_gamma_columns(const float* __restrict__ x, const float* __restrict__ dy,
                                                            const float* __restrict__ mean,
                                                            const float* __restrict__ rstd, float* __restrict__ dgamma,

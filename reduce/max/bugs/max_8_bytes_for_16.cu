@@ -1,4 +1,4 @@
-// bug: float4 loads from a pointer that is only a multiple of 8, as float2 would need
+// bug: float4 loads from a pointer that is only 8-byte aligned, as float2 would need
 // caught by: cpu forward | misaligned address
 // caught by: cpu-asan forward | misaligned address
 // caught by: gpu | misaligned address

@@ -10,7 +10,7 @@ __global__ void max_fmaxf(const float* __restrict__ x, float* __restrict__ out, 
   __shared__ float tile[kBlock];
   const int tid = threadIdx.x;
   float v = -INFINITY;
-  for (std::size_t i = tid; i < n; i += kBlock) v = fmaxf(v, x[i]);  // a != a || a > b ? a : b
+  for (std::size_t i = tid; i < n; i += kBlock) v = fmaxf(v, x[i]);  // must be a != a || a > b ? a : b
   tile[tid] = v;
   __syncthreads();
   for (int stride = kBlock / 2; stride > 0; stride /= 2) {

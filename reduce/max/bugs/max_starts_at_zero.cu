@@ -9,7 +9,7 @@ constexpr int kBlock = 256;
 __global__ void max_from_zero(const float* __restrict__ x, float* out, std::size_t n) {
   __shared__ int warp_max[kBlock / 32];
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
-  float v = i < n ? x[i] : 0.0f;  // -infinity is the maximum of nothing
+  float v = i < n ? x[i] : 0.0f;  // must be -infinity, the maximum of nothing
   for (int offset = 16; offset > 0; offset /= 2) v = fmaxf(v, __shfl_down_sync(0xffffffff, v, offset));
   if (threadIdx.x % 32 == 0) warp_max[threadIdx.x / 32] = __float_as_int(fmaxf(v, 0.0f));
   __syncthreads();

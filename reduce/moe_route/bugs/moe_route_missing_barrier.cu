@@ -17,7 +17,7 @@ __global__ void moe_route_missing_barrier(const float* __restrict__ logits, int*
   best.store(chosen + token * k, weights + token * k, k);
 }
 
-// One block: tile after tile of 256 entries, a bit for each.
+// One block: one tile of 256 entries after another, one bit per entry.
 __global__ void moe_route_missing_barrier_number(const int* __restrict__ chosen, int* __restrict__ offsets,
                                                  int* __restrict__ places, int entries, int experts) {
   __shared__ unsigned bits[kMostExperts / 32][kMostExperts];

@@ -1,4 +1,4 @@
-// bug: an entry gets its place from an atomic counter of its expert, so tokens are in the order of arrival
+// bug: an entry gets its place from its expert's atomic counter, so tokens are in the order of arrival
 // caught by: cpu reverse | is wrong
 // caught by: gpu | is wrong
 // stage: races and barriers
@@ -16,7 +16,7 @@ __global__ void moe_route_order_of_arrival(const float* __restrict__ logits, int
   best.store(chosen + token * k, weights + token * k, k);
 }
 
-// One block. next: where each expert's next entry goes.
+// One block. next: the place of each expert's next entry.
 __global__ void moe_route_order_of_arrival_number(const int* __restrict__ chosen, int* __restrict__ offsets,
                                                   int* __restrict__ places, int entries, int experts) {
   __shared__ int next[kMostExperts];

@@ -26,7 +26,7 @@ __global__ void moe_route_same_expert_twice(const float* __restrict__ logits, in
   for (int i = 0; i < k; ++i) weights[i] /= sum;
 }
 
-// One block, a thread per expert.
+// One block, one thread per expert.
 __global__ void moe_route_same_expert_twice_number(const int* __restrict__ chosen, int* __restrict__ offsets,
                                                    int* __restrict__ places, int entries, int experts) {
   const int e = threadIdx.x;

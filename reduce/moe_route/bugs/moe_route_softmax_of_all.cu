@@ -1,4 +1,4 @@
-// bug: the weights are those of a softmax over all experts, so they do not add up to 1
+// bug: the weights are a softmax over all experts, so they do not add up to 1
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
@@ -23,7 +23,7 @@ __global__ void moe_route_softmax_of_all(const float* __restrict__ logits, int* 
   }
 }
 
-// One block, a thread per expert.
+// One block, one thread per expert.
 __global__ void moe_route_softmax_of_all_number(const int* __restrict__ chosen, int* __restrict__ offsets,
                                                 int* __restrict__ places, int entries, int experts) {
   const int e = threadIdx.x;

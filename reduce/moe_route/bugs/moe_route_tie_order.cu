@@ -1,4 +1,4 @@
-// bug: an element that is pushed down does not push down an equal one: of equals the lower expert comes last
+// bug: an element that is moved down does not move an equal one down: of equal logits the lower expert comes last
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
@@ -25,7 +25,7 @@ __global__ void moe_route_tie_order(const float* __restrict__ logits, int* __res
   best.store(chosen + token * k, weights + token * k, k);
 }
 
-// One block, a thread per expert.
+// One block, one thread per expert.
 __global__ void moe_route_tie_order_number(const int* __restrict__ chosen, int* __restrict__ offsets,
                                            int* __restrict__ places, int entries, int experts) {
   const int e = threadIdx.x;

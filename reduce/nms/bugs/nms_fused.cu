@@ -1,4 +1,4 @@
-// bug: union = areas - w * h as one fused multiply-add, with one rounding less: another answer next to the threshold
+// bug: union = areas - w * h as one fused multiply-add, with one rounding less: a different answer near the threshold
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right

@@ -1,4 +1,4 @@
-// bug: no barrier after a row is ORed, so threads ask for the next flag before it is removed
+// bug: no barrier after a row is ORed, so threads read the next flag before its box is removed
 // caught by: cpu reverse | nms_missing_barrier
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=517

@@ -1,4 +1,4 @@
-// bug: a thread per box asks all better boxes at once, so a box that is removed itself still suppresses others
+// bug: one thread per box tests all better boxes at once, so a box that is itself removed still suppresses others
 // caught by: cpu forward | is wrong: got 0, want 1
 // caught by: gpu | is wrong: got 0, want 1
 // stage: right

@@ -1,4 +1,4 @@
-// bug: the IoU is a quotient, and the test is the opposite one: !(0 / 0 <= threshold) is true, so NaN suppresses
+// bug: the IoU is a quotient, and the test is negated: !(0 / 0 <= threshold) is true, so NaN suppresses
 // caught by: cpu forward | is wrong: got 0, want 1
 // caught by: gpu | is wrong: got 0, want 1
 // stage: right

@@ -1,5 +1,5 @@
-// bug: two blocks share each row and publish its parts in the slots of the row before, so a block that looks too
-// early finds an old part
+// bug: two blocks share each row and publish its parts in the previous row's slots, so a block that reads too early
+// gets an old part
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(kBlock)
     for (std::size_t c = first; c < cols; c += 2 * kBlock) squares += x[c] * x[c];
     squares = block_sum_to_thread_0<kBlock>(squares);
     if (threadIdx.x == 0) {
-      atomicExch(&parts[blockIdx.x], __float_as_uint(squares));  // parts[2 * row + blockIdx.x]
+      atomicExch(&parts[blockIdx.x], __float_as_uint(squares));  // must be parts[2 * row + blockIdx.x]
       const volatile unsigned* const other = &parts[1 - blockIdx.x];
       while (*other == ~0u) __nanosleep(20);
       factor = rsqrtf((squares + __uint_as_float(*other)) / cols + epsilon);

@@ -1,5 +1,5 @@
-// bug: threads normalise one row each in shared memory and then store neighbours, with no barrier in between, so
-// elements leave before they are computed
+// bug: threads normalise one row each in shared memory, then store neighbours without a barrier in between, so
+// elements are stored before they are computed
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between | --rows=300 --cols=4
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kBlock)
   for (unsigned i = threadIdx.x; i < own * cols; i += kBlock) y[i] = span[i];
 }
 
-// Rows that shared memory does not hold.
+// For rows that do not fit in shared memory.
 __global__ void rms_norm_long_row(const float* __restrict__ x, const float* __restrict__ gamma, float* __restrict__ y,
                                   std::size_t rows, std::size_t cols, float epsilon) {
   const std::size_t row = std::size_t{blockIdx.x} * kBlock + threadIdx.x;

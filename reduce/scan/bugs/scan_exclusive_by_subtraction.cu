@@ -1,4 +1,4 @@
-// bug: the exclusive sum is the inclusive one minus the element, but NaN or infinity minus itself is NaN
+// bug: the exclusive sum is the inclusive sum minus the element, but NaN or infinity minus itself is NaN
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

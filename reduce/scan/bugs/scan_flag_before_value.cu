@@ -1,4 +1,4 @@
-// bug: thread 0 sets the tile's flag before the last thread has stored the value that it announces
+// bug: thread 0 sets the tile's flag before the last thread has stored the value that the flag announces
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | global memory with no fence and atomic between
 // caught by: gpu | is wrong | --n=2^26
@@ -8,7 +8,7 @@
 
 constexpr int kBlock = 256;
 
-// flags: one per tile, and before them the number of tiles taken; all 0.
+// flags: a counter of tiles taken, then one flag per tile; all 0.
 __global__ void scan_flag_before_value(const float* __restrict__ x, float* __restrict__ out, std::size_t n,
                                        bool exclusive, unsigned* flags, volatile float* prefixes) {
   __shared__ unsigned tile;

@@ -9,7 +9,7 @@ constexpr int kBlock = 256;
 
 enum State : unsigned { kNothing, kSum, kPrefix };
 
-// flags: one per tile, and before them the number of tiles taken; all 0.
+// flags: a counter of tiles taken, then one flag per tile; all 0.
 __global__ void scan_missing_fence(const float* __restrict__ x, float* __restrict__ out, std::size_t n, bool exclusive,
                                    unsigned* flags, float* sums, float* prefixes) {
   __shared__ unsigned tile;

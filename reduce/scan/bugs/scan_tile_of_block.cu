@@ -1,4 +1,4 @@
-// bug: tiles are numbered in an order other than that of launch, so running blocks wait for one that cannot start
+// bug: tiles are not numbered in launch order, so running blocks wait for a block that cannot start
 // caught by: cpu forward | have not started
 // caught by: gpu | cudaError | --n=2^22
 // stage: launches and ends
@@ -6,12 +6,12 @@
 #include "../scan.cuh"
 
 constexpr int kBlock = 32;
-constexpr int kPatience = 1 << 15;  // looks at one word; without a limit the kernel would never end
+constexpr int kPatience = 1 << 15;  // reads of one word; without a limit the kernel would never end
 
 using Word = unsigned long long;
 
-// words: one per tile, all 0; the sum of all tiles up to it in the lower half, once the upper half is 1. Tiles 0, 2, 4,
-// ... belong to the blocks of row 0 of the grid, which start first; tiles 1, 3, 5, ... to those of row 1.
+// words: one per tile, all 0; once the upper half is 1, the lower half is the sum of all tiles up to this one. The
+// blocks of grid row 0, which start first, have tiles 0, 2, 4, ...; those of row 1 have tiles 1, 3, 5, ...
 __global__ void scan_tile_of_block(const float* __restrict__ x, float* __restrict__ out, std::size_t n, bool exclusive,
                                    Word* words) {
   const unsigned tile = 2 * blockIdx.x + blockIdx.y;

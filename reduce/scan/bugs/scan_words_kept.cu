@@ -1,4 +1,4 @@
-// bug: the last launch's words are still there, so a tile takes an old sum for the new one
+// bug: the previous launch's words are not cleared, so a tile takes an old sum for the new one
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right | races and barriers
@@ -8,16 +8,16 @@
 
 constexpr int kBlock = 256, kTile = 4 * kBlock;
 
-// What a tile publishes: in the upper half how far it is, in the lower half a float. Both in one 64-bit word, which is
-// read and written as a whole: whoever sees the state sees its value, so no fence is needed between them.
+// A tile's status word: the state in the upper half, a float in the lower half. The 64-bit word is read and written as
+// a whole, so a thread that sees the state also sees its value, and no fence is needed between them.
 using Word = unsigned long long;
-enum State : unsigned { kNothing, kSum, kPrefix };  // nothing yet; the tile's sum; the sum of all tiles up to this one
+enum State : unsigned { kNothing, kSum, kPrefix };  // empty; the tile's sum; the sum of all tiles up to this one
 
 __device__ static void publish(Word* word, State state, float value) {
   atomicExch(word, static_cast<Word>(state) << 32 | __float_as_uint(value));
 }
 
-// words: one per tile, and before them the number of tiles taken; all 0.
+// words: a counter of tiles taken, then one status word per tile; all 0.
 __global__ void scan_words_kept(const float* __restrict__ x, float* __restrict__ out, std::size_t n, bool exclusive,
                                 bool aligned, Word* words) {
   __shared__ unsigned shared_tile;
@@ -65,10 +65,10 @@ static void launch(const float* x, float* out, std::size_t n, bool exclusive) {
     CUDA_CHECK(cudaMemsetAsync(buffer.get(), 0, (tiles + 1) * sizeof(Word)));
   }
   Word* words = buffer.get();
-  CUDA_CHECK(cudaMemsetAsync(words, 0, sizeof(Word)));  // the number of tiles taken, and nothing else
+  CUDA_CHECK(cudaMemsetAsync(words, 0, sizeof(Word)));  // clears only the counter of tiles taken
   scan_words_kept<<<tiles, kBlock>>>(x, out, n, exclusive, aligned_for<float4>(x, out), words);
   CUDA_CHECK(cudaGetLastError());
 }
 
-// In the tile as in step 07; then at most the sums of all tiles, one after another.
+// In a tile as in step 07; then at most the sums of all tiles one after another.
 LADDER_STEP(Scan, launch, [](std::size_t n) { return 16 + ceil_div(n, kTile); });

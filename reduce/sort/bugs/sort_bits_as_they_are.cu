@@ -1,4 +1,4 @@
-// bug: keys are ordered by their bits as they are, so negative ones follow the positive ones
+// bug: keys are ordered by their unchanged bits, so negative keys follow the positive ones
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
@@ -8,7 +8,7 @@ constexpr int kBlock = 256;
 
 __device__ static unsigned order(float key) { return __float_as_uint(key); }
 
-// Each pair's place is the number of pairs before it.
+// A pair's index in the output is the number of pairs before it.
 __global__ void sort_bits_as_they_are(const float* __restrict__ keys, const int* __restrict__ values,
                                       float* __restrict__ keys_out, int* __restrict__ values_out, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;

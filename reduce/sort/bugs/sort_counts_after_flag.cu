@@ -5,7 +5,7 @@
 // stage: right
 #include "../sort_order.cuh"
 
-constexpr unsigned kDigits = 256;  // and as many pairs in a tile, a thread each
+constexpr unsigned kDigits = 256;  // also the pairs per tile, one per thread
 
 __global__ void sort_counts_after_flag_count(const float* __restrict__ keys, unsigned* counts, std::size_t n,
                                              int shift) {
@@ -13,8 +13,8 @@ __global__ void sort_counts_after_flag_count(const float* __restrict__ keys, uns
   if (i < n) atomicAdd(counts + (sort_order(keys[i]) >> shift) % kDigits, 1);
 }
 
-// counts: of the digits, then the number of tiles taken, then a flag per tile. before[256 t + d]: how many pairs up to
-// tile t have digit d.
+// counts: of the digits, then a counter of tiles taken, then one flag per tile. before[256 t + d]: the number of pairs
+// with digit d in tiles 0 to t.
 __global__ void sort_counts_after_flag(const float* __restrict__ keys, const int* __restrict__ values,
                                        float* __restrict__ keys_out, int* __restrict__ values_out, std::size_t n,
                                        int shift, unsigned* counts, volatile unsigned* before) {

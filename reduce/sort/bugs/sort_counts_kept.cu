@@ -1,16 +1,16 @@
-// bug: the counts are set to 0 before the first pass only, so later passes begin with those of the passes before
+// bug: the counts are set to 0 before the first pass only, so later passes start from the counts of earlier ones
 // caught by: cpu forward | was never written
 // caught by: gpu | was never written
 // stage: right
 #include "../radix_tile.cuh"
 
-// counts[d] += how many keys have digit d.
+// Adds to counts[d] the number of keys with digit d.
 __global__ void sort_counts_kept_count(const float* __restrict__ keys, unsigned* counts, std::size_t n, int shift) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   if (i < n) atomicAdd(counts + digit_of(keys[i], shift), 1);
 }
 
-// One thread stores all pairs, in order.
+// One thread stores all pairs in order.
 __global__ void sort_counts_kept(const float* __restrict__ keys, const int* __restrict__ values,
                                  float* __restrict__ keys_out, int* __restrict__ values_out, std::size_t n, int shift,
                                  const unsigned* __restrict__ counts) {

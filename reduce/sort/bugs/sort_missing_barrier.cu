@@ -1,4 +1,4 @@
-// bug: no barrier between storing the keys and exchanging the values, which overwrite keys that others still store
+// bug: no barrier between storing keys and exchanging values, so values overwrite keys that others still have to store
 // caught by: cpu forward | is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=8193
@@ -10,7 +10,7 @@ __global__ void __launch_bounds__(kBlock, 2)
                          int* __restrict__ values_out, std::size_t n, int shift, const unsigned* __restrict__ counts,
                          const unsigned* __restrict__ totals) {
   __shared__ unsigned shared[kTile];     // the warps' counts, then the keys, then the values
-  __shared__ unsigned offsets[kDigits];  // from a pair's place in the sorted tile to that in the output
+  __shared__ unsigned offsets[kDigits];  // from a pair's index in the sorted tile to that in the output
   auto* const next = reinterpret_cast<unsigned(*)[kDigits]>(shared);
   const unsigned d = threadIdx.x;
   const auto count = static_cast<unsigned>(min(n - std::size_t{blockIdx.x} * kTile, std::size_t{kTile}));
@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(kBlock, 2)
   unsigned rank[kItems], to[kItems];
   const std::size_t first = load_part(key, keys, blockIdx.x, n);
 
-  // scan: how many pairs of the tile, in the lower half of a word, and of all, in the upper, have lower digits
+  // scan: pairs with lower digits, in the tile (lower half of a word) and in all tiles (upper half)
   const unsigned in_tile = count_tile(next, key, shift);
   const unsigned long long in_all = d < kDigits ? totals[d] : 0u;
   const unsigned long long lower = block_scan<kBlock>(in_all << 32 | in_tile).before;
@@ -61,7 +61,7 @@ static void launch(const float* keys, const int* values, float* keys_out, int* v
   unsigned* totals = scratch<unsigned>(kDigits * (tiles + std::size_t{1}));
   unsigned* counts = totals + kDigits;
   for (int shift = 0; shift < 32; shift += 8) {
-    std::swap(keys_out, other_keys), std::swap(values_out, other_values);  // so that the fourth pass writes the outputs
+    std::swap(keys_out, other_keys), std::swap(values_out, other_values);  // the fourth pass writes the outputs
     count_digits<<<tiles, kBlock>>>(keys, counts, n, shift);
     CUDA_CHECK(cudaGetLastError());
     scan_counts<<<kDigits, 32>>>(counts, totals, tiles);

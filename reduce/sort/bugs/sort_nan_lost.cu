@@ -1,4 +1,4 @@
-// bug: keys are compared with < and ==, so all NaN have place 0 and only one is kept
+// bug: keys are compared with < and ==, so all NaN get index 0 and only one is kept
 // caught by: cpu forward | special data
 // caught by: gpu | special data
 // stage: right
@@ -6,7 +6,7 @@
 
 constexpr int kBlock = 256;
 
-// Each pair's place is the number of pairs before it.
+// A pair's index in the output is the number of pairs before it.
 __global__ void sort_nan_lost(const float* __restrict__ keys, const int* __restrict__ values,
                               float* __restrict__ keys_out, int* __restrict__ values_out, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;

@@ -1,16 +1,16 @@
-// bug: the last block's threads past the end count a key of 0, so pairs with greater digits move up
+// bug: the last block's threads past the end count a key of 0, so pairs with greater digits are stored too far back
 // caught by: cpu forward | is wrong
 // caught by: gpu | is wrong
 // stage: right
 #include "../radix_tile.cuh"
 
-// counts[d] += how many keys have digit d.
+// Adds to counts[d] the number of keys with digit d.
 __global__ void sort_padding_counted_count(const float* __restrict__ keys, unsigned* counts, std::size_t n, int shift) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;
   atomicAdd(counts + digit_of(i < n ? keys[i] : 0.0f, shift), 1);
 }
 
-// One thread stores all pairs, in order.
+// One thread stores all pairs in order.
 __global__ void sort_padding_counted(const float* __restrict__ keys, const int* __restrict__ values,
                                      float* __restrict__ keys_out, int* __restrict__ values_out, std::size_t n,
                                      int shift, const unsigned* __restrict__ counts) {

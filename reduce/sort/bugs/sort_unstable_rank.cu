@@ -1,4 +1,4 @@
-// bug: a pair's place among equal digits comes from an atomic, so pairs are stored in the order of its arrival
+// bug: a pair's rank among equal digits comes from an atomic, so pairs are stored in the order of arrival
 // caught by: cpu reverse | is wrong
 // caught by: gpu | is wrong
 // stage: races and barriers

@@ -1,4 +1,4 @@
-// bug: the usual map inverts all bits of a negative key, which puts -0 before +0, though they are equal
+// bug: the usual map inverts all bits of a negative key, so -0 precedes +0, although they are equal
 // caught by: cpu forward | zeros data
 // caught by: gpu | zeros data
 // stage: right
@@ -11,7 +11,7 @@ __device__ static unsigned order(float key) {
   return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-// Each pair's place is the number of pairs before it.
+// A pair's index in the output is the number of pairs before it.
 __global__ void sort_zeros_apart(const float* __restrict__ keys, const int* __restrict__ values,
                                  float* __restrict__ keys_out, int* __restrict__ values_out, std::size_t n) {
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + threadIdx.x;

@@ -25,7 +25,7 @@ static void launch(const float* x, float* out, std::size_t n) {
     CUDA_CHECK(cudaMemsetAsync(out, 0, sizeof(float)));
     return;
   }
-  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // for all passes
   while (n > kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
     sum_early_return<<<blocks, kBlock>>>(x, partials, n);

@@ -17,7 +17,7 @@ __global__ void sum_in_place(float* x, float* partials, std::size_t n) {
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // for all passes
   while (n > kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
     sum_in_place<<<blocks, kBlock>>>(const_cast<float*>(x), partials, n);

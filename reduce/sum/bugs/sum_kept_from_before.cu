@@ -1,4 +1,4 @@
-// bug: the result is cached by pointer and n, but the data behind them may have changed
+// bug: the result is cached by pointer and n, but the data may have changed since
 // caught by: cpu forward | the second run on these buffers
 // caught by: gpu | the second run on these buffers
 // stage: right

@@ -10,7 +10,7 @@ __global__ void sum_last_element_dropped(const float* __restrict__ x, float* __r
   __shared__ float tile[kBlock];
   const int tid = threadIdx.x;
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + tid;
-  tile[tid] = i + 1 < n ? x[i] : 0.0f;  // i < n
+  tile[tid] = i + 1 < n ? x[i] : 0.0f;  // must be i < n
   __syncthreads();
   for (int stride = kBlock / 2; stride > 0; stride /= 2) {
     if (tid < stride) tile[tid] += tile[tid + stride];
@@ -20,7 +20,7 @@ __global__ void sum_last_element_dropped(const float* __restrict__ x, float* __r
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // for all passes
   while (n > kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
     sum_last_element_dropped<<<blocks, kBlock>>>(x, partials, n);

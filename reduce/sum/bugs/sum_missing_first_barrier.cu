@@ -1,4 +1,4 @@
-// bug: no barrier between filling the tile and the first round, so a thread adds what its partner has not stored yet
+// bug: no barrier between filling the tile and the first round, so a thread adds a value not stored yet
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025
@@ -20,7 +20,7 @@ __global__ void sum_missing_first_barrier(const float* __restrict__ x, float* __
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // for all passes
   while (n > kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
     sum_missing_first_barrier<<<blocks, kBlock>>>(x, partials, n);

@@ -21,7 +21,7 @@ __global__ void sum_missing_loop_barrier(const float* __restrict__ x, float* __r
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // for all passes
   while (n > kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
     sum_missing_loop_barrier<<<blocks, kBlock>>>(x, partials, n);

@@ -1,4 +1,4 @@
-// bug: the last warp trusts volatile and lockstep; since Volta lanes may run apart, and nothing orders their accesses
+// bug: the last warp relies on volatile and lockstep; since Volta lanes may diverge, and nothing orders their accesses
 // caught by: cpu forward | out[0] of 1 is wrong
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --n=1025
@@ -30,7 +30,7 @@ __global__ void sum_missing_syncwarp(const float* __restrict__ x, float* __restr
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // for all passes
   while (n > kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
     sum_missing_syncwarp<<<blocks, kBlock>>>(x, partials, n);

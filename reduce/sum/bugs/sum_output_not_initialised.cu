@@ -1,4 +1,4 @@
-// bug: every block adds its sum to *out, which nothing has set to 0; on fresh memory it often works
+// bug: every block adds its sum to *out, which is never set to 0; on fresh memory it often works
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: gpu | out[0] of 1 is wrong: got nan
 // stage: right

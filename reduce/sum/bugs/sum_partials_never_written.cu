@@ -1,4 +1,4 @@
-// bug: blocks without elements return before they store a partial sum, and the second kernel adds garbage
+// bug: blocks without elements return before they store a partial sum, so the second kernel adds garbage
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: gpu initcheck | Uninitialized __global__ memory read | --n=1025
 // stage: right
@@ -30,7 +30,7 @@ static void launch(const float* x, float* out, std::size_t n) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-// Per launch: the thread's chain, and 5 + 3 levels of tree.
+// Per launch: the chain of a thread and 5 + 3 levels of tree.
 static std::size_t height(std::size_t n) { return ceil_div(n, kGrid * kBlock) + 8 + 1 + 8; }
 
 LADDER_STEP(Sum, launch, height);

@@ -1,4 +1,4 @@
-// bug: each block adds its predecessor's sum, which may not be there yet
+// bug: each block adds its predecessor's sum, which may not be stored yet
 // caught by: cpu reverse | out[0] of 1 is wrong
 // caught by: cpu-asan reverse | out[0] of 1 is wrong
 // caught by: cpu-trace | global memory with no fence and atomic between

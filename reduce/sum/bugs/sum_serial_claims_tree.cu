@@ -1,4 +1,4 @@
-// bug: one thread adds all elements in a chain of n - 1 additions, but the height of a tree is claimed
+// bug: one thread adds all elements in a chain of n - 1 additions, but declares the height of a tree
 // caught by: cpu forward | 0.1 everywhere data
 // caught by: gpu | 0.1 everywhere data
 // stage: right

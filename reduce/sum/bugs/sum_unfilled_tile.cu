@@ -1,4 +1,4 @@
-// bug: the last block leaves its tile past n unset, and shared memory does not start at 0
+// bug: the last block does not set its tile past n, and shared memory does not start at 0
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: gpu | out[0] of 1 is wrong
 // stage: right
@@ -10,7 +10,7 @@ __global__ void sum_unfilled_tile(const float* __restrict__ x, float* __restrict
   __shared__ float tile[kBlock];
   const int tid = threadIdx.x;
   const std::size_t i = std::size_t{blockIdx.x} * kBlock + tid;
-  if (i < n) tile[tid] = x[i];  // else 0
+  if (i < n) tile[tid] = x[i];  // must store 0 otherwise
   __syncthreads();
   for (int stride = kBlock / 2; stride > 0; stride /= 2) {
     if (tid < stride) tile[tid] += tile[tid + stride];
@@ -20,7 +20,7 @@ __global__ void sum_unfilled_tile(const float* __restrict__ x, float* __restrict
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // for all passes
   while (n > kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
     sum_unfilled_tile<<<blocks, kBlock>>>(x, partials, n);

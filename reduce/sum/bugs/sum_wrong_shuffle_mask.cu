@@ -1,4 +1,4 @@
-// bug: half of the warp shuffles with a mask that names only itself, and reads from lanes outside the mask
+// bug: half of the warp shuffles with a mask that names only itself and reads from lanes outside the mask
 // caught by: cpu forward | out[0] of 1 is wrong: got nan
 // caught by: gpu | out[0] of 1 is wrong
 // stage: right
@@ -8,7 +8,7 @@ constexpr int kBlock = 256;
 
 __device__ static float warp_sum_to_lane_0(float v, int lane) {
   for (int offset = 16; offset > 0; offset /= 2) {
-    // The upper lanes hold what is wanted, so they must take part: mask 0xffffffff, and no if.
+    // The upper lanes hold the values to read, so they must take part: mask 0xffffffff, and no if.
     if (lane < offset) v += __shfl_down_sync((1u << offset) - 1, v, offset);
   }
   return v;
@@ -28,7 +28,7 @@ __global__ void sum_wrong_shuffle_mask(const float* __restrict__ x, float* __res
 }
 
 static void launch(const float* x, float* out, std::size_t n) {
-  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // of all passes
+  float* partials = scratch<float>(2 * ceil_div(n, kBlock));  // for all passes
   while (n > kBlock) {
     const auto blocks = static_cast<unsigned>(ceil_div(n, kBlock));
     sum_wrong_shuffle_mask<<<blocks, kBlock>>>(x, partials, n);

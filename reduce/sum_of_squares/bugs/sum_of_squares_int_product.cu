@@ -1,4 +1,4 @@
-// bug: the sum has 64 bits, but the product of two ints is cut to 32 before it is added
+// bug: the sum has 64 bits, but the product of two ints is truncated to 32 bits before it is added
 // caught by: cpu forward | out[0] of 1 is wrong
 // caught by: gpu | out[0] of 1 is wrong
 // stage: right
@@ -8,7 +8,7 @@ __global__ void sum_of_squares_32_bits(const int* __restrict__ x, std::int64_t* 
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const unsigned v = static_cast<unsigned>(x[i]);
-    sum += static_cast<int>(v * v);  // static_cast<std::int64_t>(x[i]) * x[i]
+    sum += static_cast<int>(v * v);  // must be static_cast<std::int64_t>(x[i]) * x[i]
   }
   *out = sum;
 }

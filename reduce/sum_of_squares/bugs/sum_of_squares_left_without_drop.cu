@@ -1,4 +1,4 @@
-// bug: threads that are done return, and the barrier goes on counting them: the first round never ends
+// bug: threads that are done return, but the barrier still counts them, so the first round never ends
 // caught by: cpu | wait for others
 // caught by: gpu | did not end
 // stage: launches and ends
@@ -27,12 +27,12 @@ __global__ void sum_of_squares_left(const int* __restrict__ x, std::int64_t* __r
   __syncthreads();
   tile[tid] = sum;
   for (unsigned offset = kBlock / 2; offset > 0; offset /= 2) {
-    if (tid >= offset) return;  // arrive_and_drop() first
+    if (tid >= offset) return;  // must call arrive_and_drop() first
     stored.arrive_and_wait();
     tile[tid] += tile[tid + offset];
   }
 
-  // store: thread 0 is left
+  // store: only thread 0 is left
   partials[blockIdx.x] = tile[0];
   clocks[blockIdx.x] = clock64() - start;
 }

@@ -1,4 +1,4 @@
-// bug: only elements above the bound are taken, but the bound is itself the k-th greatest of the maxima
+// bug: only elements above the bound are taken, but the bound itself is the k-th greatest of the maxima
 // caught by: cpu forward | was never written
 // caught by: cpu-asan forward | was never written
 // caught by: gpu | was never written
@@ -12,10 +12,10 @@ __global__ void top_k_bound_left_out(const float* __restrict__ x, float* __restr
                                      std::size_t rows, unsigned cols, unsigned k) {
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
 
-  // kParts maxima per lane, so that there are at least k
+  // kParts maxima per lane, so that there are at least k maxima
   int greatest[kParts];
 #pragma unroll
   for (int part = 0; part < kParts; ++part) greatest[part] = no_element().key;

@@ -1,4 +1,4 @@
-// bug: the pair holds the column as it is, not complemented, so of equal elements the last comes first
+// bug: the pair holds the column, not its complement, so of equal elements the last comes first
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: sorted candidates are merged front to front, without reversing one list, so large elements are lost
+// bug: sorted candidates are merged front to front without reversing one list, so large elements are lost
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
@@ -20,7 +20,7 @@ __global__ void top_k_merge_forward(const float* __restrict__ x, float* __restri
                                     std::size_t rows, unsigned cols, unsigned k) {
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = (std::size_t{blockIdx.x} * kBlock + threadIdx.x) / 32;
-  if (row >= rows) return;  // the whole warp, and there is no barrier for the block
+  if (row >= rows) return;  // the whole warp returns; no __syncthreads() follows
   x += row * cols;
 
   WarpList<kParts> list;

@@ -1,4 +1,4 @@
-// bug: no barrier before the thread that holds the k-th changes `wanted`, which others may still read
+// bug: no barrier before the thread with the k-th changes `wanted`, which others may still have to read
 // caught by: cpu reverse | invalid address
 // caught by: cpu-trace | shared memory with no barrier between
 // caught by: gpu racecheck | hazard | --rows=7 --cols=1025 --k=8
@@ -7,7 +7,7 @@
 
 constexpr int kBlock = 256, kMostK = 64;
 
-// The sum of v over this thread and those before it. All threads must call it, once between two barriers.
+// Returns the sum of v over this thread and those before it. All threads must call it, once between two barriers.
 __device__ static unsigned running_sum(unsigned v) {
   __shared__ unsigned warps[kBlock / 32];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -26,12 +26,12 @@ __global__ void top_k_without_barrier(const float* __restrict__ x, float* __rest
                                       int* __restrict__ indices, unsigned cols, unsigned k) {
   __shared__ unsigned counts[256], wanted, found;
   __shared__ Pair kth, pairs[kMostK];
-  __shared__ bool all;  // Are all pairs that begin as the k-th wanted?
+  __shared__ bool all;  // true if every pair in the k-th's bin is wanted
   const unsigned tid = threadIdx.x;
   x += std::size_t{blockIdx.x} * cols;
   if (tid == 0) wanted = k, kth = 0, found = 0, all = false;
 
-  // the k-th pair, 8 bits at a time, until no pair that begins like it is left out
+  // find the k-th pair, 8 bits at a time, until all pairs with the same leading bits are wanted
   int shift = 64;
   do {
     shift -= 8;
@@ -51,14 +51,14 @@ __global__ void top_k_without_barrier(const float* __restrict__ x, float* __rest
     __syncthreads();
   } while (!all);
 
-  // those k, in any order
+  // collect these k pairs, in any order
   for (unsigned c = tid; c < cols; c += kBlock) {
     const Pair pair = pair_of(x[c], c);
     if (pair >= kth) pairs[atomicAdd(&found, 1u)] = pair;
   }
   __syncthreads();
 
-  // each to its place: as many as are greater come before it
+  // a pair's position is the number of greater pairs
   if (tid >= k) return;
   unsigned place = 0;
   for (unsigned i = 0; i < k; ++i) place += pairs[i] > pairs[tid];

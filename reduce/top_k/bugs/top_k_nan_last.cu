@@ -1,4 +1,4 @@
-// bug: the key orders numbers and infinities only, so a NaN with its sign bit set comes last
+// bug: the key orders only numbers and infinities, so a NaN with its sign bit set comes last
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong

@@ -1,4 +1,4 @@
-// bug: the key takes the bits as they are, so +0 comes before -0 although they are equal
+// bug: the key takes the bits unchanged, so +0 comes before -0, although they are equal
 // caught by: cpu forward | is wrong
 // caught by: cpu-asan forward | is wrong
 // caught by: gpu | is wrong
