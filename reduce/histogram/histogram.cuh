@@ -1,6 +1,5 @@
 // Histogram of bytes: how often each occurs.
-// counts[b] = the number of bytes in x equal to b; exact. Source: Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA,
-// 2007.
+// counts[b] = how often byte b occurs in x; exact. Source: Podlozhnyuk, "Histogram calculation in CUDA", NVIDIA, 2007.
 // practice: medium, next histogram_float
 #pragma once
 #include "ladder.cuh"

@@ -20,7 +20,7 @@
 
 class Nms : public ladder::Problem {
  public:
-  // boxes: 4 n floats, 4-byte aligned; must not change. keep: n flags. They do not overlap.
+  // boxes: 4 n floats, 4-byte aligned; must not change. keep: n flags. The arrays do not overlap.
   using Launch = void (*)(const float* boxes, std::int8_t* keep, std::size_t n, float threshold);
 
   // scratch: bytes of scratch memory per pair of boxes.
