@@ -1,7 +1,7 @@
-# What the shell scripts share; sourced, not run.
+# Shared by the shell scripts; sourced, not run.
 # shellcheck shell=bash
 set -euo pipefail
-trap 'exit 130' INT  # Ctrl-C says nothing
+trap 'exit 130' INT  # no message on Ctrl-C
 
 if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
   export PATH=$PATH:/usr/local/cuda/bin
