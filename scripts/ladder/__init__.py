@@ -1,4 +1,4 @@
-"""What the Python scripts share: the steps that the folders hold, building them, running them."""
+"""Shared by the Python scripts: finds the steps in the folders, builds them and runs them."""
 import argparse
 import contextlib
 import difflib
@@ -25,17 +25,17 @@ PRACTICE = ROOT / "practice"  # the reader's own submissions
 if not shutil.which("nvcc") and os.access("/usr/local/cuda/bin/nvcc", os.X_OK):
     os.environ["PATH"] += os.pathsep + "/usr/local/cuda/bin"
 
-NO_DEVICE = 77  # a program's exit status where there is no GPU
-TIMED_OUT = 124  # and where it reached a time limit
-INTERRUPTED = 130  # a script's, after Ctrl-C
+NO_DEVICE = 77  # a program's exit status if there is no GPU
+TIMED_OUT = 124  # a program's exit status after a time limit
+INTERRUPTED = 130  # a script's exit status after Ctrl-C
 
 
 class Step(NamedTuple):
-    """A step, or what is run like one: a planted bug, a whiteboard answer, a submission of the reader's own."""
+    """A step, or a file that is run like one: a planted bug, a whiteboard answer, a submission of the reader's own."""
     family: str
     kernel: str
-    number: str  # "07"; "any" of a program for any shape, no step of the ladder; none but a step has one
-    name: str  # the file's, e.g. sum_08_warp_shuffle; sum_whiteboard for sum's answer
+    number: str  # "07"; "any" for a program for any shape, which is no ladder step; "" unless kind is step
+    name: str  # the file's name, e.g. sum_08_warp_shuffle; sum_whiteboard for sum's answer
     path: Path
     kind: str = "step"  # or bug, answer, submission
 
@@ -63,33 +63,35 @@ class Step(NamedTuple):
 
     @property
     def label(self):
-        """Its file without the ending, from the top if it is below: reduce/sum/sum_08_warp_shuffle."""
+        """Returns its path without the suffix, relative to the top folder if below it:
+        reduce/sum/sum_08_warp_shuffle."""
         return shown(self.path.with_suffix(""))
 
     @property
     def target(self):
-        """What CMake calls its own program."""
+        """Returns the CMake target of its own program."""
         if self.kind == "answer":
             return self.path.stem.replace("whiteboard", f"whiteboard_{self.kernel}")
         return "bug_" * self.is_bug + self.path.stem
 
     def program(self, preset):
-        """Its own, in a build tree like that of the sources; a submission's, wherever that lies, in practice/."""
+        """Returns the path of its own program. The build folder mirrors the source folders; a submission's program is
+        in practice/ of the build folder, wherever its source is."""
         return ROOT / "build" / preset / (f"practice/{self.path.stem}" if self.kind == "submission" else self.label)
 
     def ladder_program(self, preset):
-        """That of all steps of its kernel."""
+        """Returns the path of the program with all steps of its kernel."""
         return ROOT / "build" / preset / self.folder.relative_to(ROOT) / self.kernel
 
 
 def shown(path):
-    """A path as messages name it: from the top if it is below."""
+    """Returns a path as messages show it: relative to the top folder if it is below."""
     return (path.relative_to(ROOT) if path.is_relative_to(ROOT) else path).as_posix()
 
 
 @functools.lru_cache(None)
 def steps():
-    """All steps, by family, kernel and number."""
+    """Returns all steps, sorted by family, kernel and number."""
     found = []
     for path in [*ROOT.glob("*/*/*.cu"), *ROOT.glob("*/*/any_shape/*.cu")]:
         match = re.fullmatch(r"(?!build/|practice/)(\w+)/\w+/(?:any_shape/)?([a-z0-9_]+?)_(any|\d\d)_[a-z0-9_]+\.cu",
@@ -100,7 +102,8 @@ def steps():
 
 
 def bugs():
-    """The planted bugs, each of the kernel of its folder with the longest name that its own begins with."""
+    """Returns the planted bugs. A bug's kernel is the one of its folder with the longest name that the bug's name
+    begins with."""
     found = {path: Step(step.family, kernel, "", path.stem, path, "bug")
              for kernel, (step, *_) in sorted(kernels().items(), key=lambda entry: len(entry[0]))
              for path in step.folder.glob(f"bugs/{kernel}_*.cu")}
@@ -108,7 +111,7 @@ def bugs():
 
 
 def answers():
-    """The whiteboard answers: reduce/sum/whiteboard.cu is sum_whiteboard."""
+    """Returns the whiteboard answers. reduce/sum/whiteboard.cu has the name sum_whiteboard."""
     return sorted(Step(step.family, kernel, "", f"{kernel}_{path.stem}", path, "answer")
                   for kernel, (step, *_) in kernels().items() if step.folder.name == kernel
                   for path in step.folder.glob("whiteboard*.c*"))
@@ -119,20 +122,21 @@ def folder_of(kernel):
 
 
 def needs(step):
-    """What its line '// needs: ...' names, or nothing."""
+    """Returns the requirement in its line '// needs: ...', or an empty text."""
     found = re.search(r"^// needs: (.*)", step.path.read_text(), re.MULTILINE)
     return found[1] if found else ""
 
 
 def runs_on_cpu(step):
-    """Does the CPU backend have what it needs? (ladder_missing in common/cmake/ladder.cmake)"""
+    """Returns whether the CPU backend has what the step needs (ladder_missing in common/cmake/ladder.cmake)."""
     return re.fullmatch(r"|sm_8\d", needs(step)) is not None
 
 
 @functools.lru_cache(None)
 def known_names():
-    """What may stand for steps, planted bugs and whiteboard answers on a command line: {"reduce/sum": [Step, ...]}.
-    A file has no ending, and "reduce/" is the family: a name that is a kernel's and a family's is the kernel's."""
+    """Returns the names that stand for steps, planted bugs and whiteboard answers on a command line: {"reduce/sum":
+    [Step, ...]}. Files have no suffix. "reduce/" is the family; a name that is both a kernel's and a family's stands
+    for the kernel."""
     known = {}
     for one in steps() + bugs() + answers():
         names, folder = {one.name, one.label}, shown(one.folder)
@@ -148,7 +152,8 @@ def known_names():
 
 
 def find(name, known):
-    """The steps that a name or a path stands for, or None. A path is of the current folder, or else of the top one."""
+    """Returns the steps that a name or a path stands for, or None. A path is relative to the current folder, or else
+    to the top folder."""
     here = os.path.relpath(Path(name).resolve(), ROOT)
     for text in [here] if Path(name).is_file() else [here, os.path.normpath(name)]:
         text = re.sub(r"\.(cuh?|cpp)$", "", text)
@@ -161,16 +166,16 @@ def find(name, known):
 
 
 def submission_file(name):
-    """The .cu file of a submission that a name stands for, or None: a path of the current folder or of the top one, or
-    the name of a submission in practice/. It may lack the ending."""
+    """Returns the .cu file of a submission that a name stands for, or None. The name is a path relative to the current
+    or the top folder, or the name of a file in practice/. It may lack the suffix."""
     bases = (Path(name), ROOT / name, PRACTICE / name)
     return next((path.resolve() for base in bases for path in (base, Path(f"{base}.cu"))
                  if path.suffix == ".cu" and path.is_file()), None)
 
 
 def kernel_of(path):
-    """The kernel whose header a file includes, or with whose name the file's begins; None if neither tells. Two kernels
-    may share a folder and its header."""
+    """Returns the kernel whose header a file includes, or whose name the file's name begins with; None if neither
+    identifies one. Two kernels may share a folder and its header."""
     headers = {Path(header).stem for header in cuda_source.INCLUDE.findall(path.read_text(errors="replace"))}
 
     def fit(entry):
@@ -183,12 +188,14 @@ def kernel_of(path):
 
 
 def plain_name(stem):
-    """A file's name in letters, digits and _, as the runner has it (Registration in common/runner/definitions.hpp)."""
+    """Returns a file's name in letters, digits and _, as the runner writes it (Registration in
+    common/runner/definitions.hpp)."""
     return re.sub(rb"[^0-9A-Za-z]", b"_", stem.encode()).decode()
 
 
 def submission(path):
-    """The submission in a file; the script ends if its kernel cannot be told. Its name begins with the kernel's."""
+    """Returns the submission in a file. Its name begins with the kernel's. Ends the script if the kernel cannot be
+    identified."""
     kernel = kernel_of(path)
     if kernel is None:
         usage_error(f"{shown(path)}: which kernel is it? Include its header, such as \"../reduce/sum/sum.cuh\", or "
@@ -200,10 +207,10 @@ def submission(path):
 
 
 def no_such(name, known, otherwise, pages=()):
-    """Ends the script: the name is none of the known ones, nor of the files in practice/. Says which are spelt nearly
-    like it."""
+    """Ends the script with an error that suggests names spelt like this one. The name is neither known nor a file in
+    practice/."""
     wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
-    wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 is meant to be sum_07
+    wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 means sum_07
     plain = sorted(other for other in {*known, *pages} if "/" not in other)
     parts = sorted((other for other in plain if len(wanted) > 2 and wanted in other), key=len)
     near = [wanted] if wanted in plain else parts[:5] or difflib.get_close_matches(wanted, plain, 5, 0.6)
@@ -212,9 +219,9 @@ def no_such(name, known, otherwise, pages=()):
 
 
 def resolve(names, only_steps=False, submissions=False):
-    """The steps that the names stand for, in their order, each once: kernels, families, steps, and unless only_steps is
-    set planted bugs and whiteboard answers, and their files or folders; with `submissions` the reader's own files too.
-    A name that stands for nothing ends the script."""
+    """Returns the steps that the names stand for, in order and without duplicates. Names are those of kernels,
+    families, steps and, unless only_steps is set, planted bugs and whiteboard answers, and of their files or folders.
+    With `submissions` they may be the reader's own files too. Ends the script if a name stands for nothing."""
     chosen = {}
     for name in names:
         found, path = find(name, known_names()), submission_file(name)
@@ -233,7 +240,7 @@ def resolve(names, only_steps=False, submissions=False):
 
 
 def resolve_one(name, only_steps=False, submissions=False):
-    """The step that the name stands for; it must be one."""
+    """Returns the single step that the name stands for. Ends the script if there are several."""
     found = resolve([name], only_steps, submissions)
     if len(found) > 1:
         usage_error(f"'{name}' is {len(found)} steps, and one is needed, such as {found[-1].name}")
@@ -241,7 +248,7 @@ def resolve_one(name, only_steps=False, submissions=False):
 
 
 def kernels(names=()):
-    """The steps that the names stand for, by kernel: {kernel: [Step]}; all steps if there is no name."""
+    """Returns the steps that the names stand for, or all steps without names, by kernel: {kernel: [Step]}."""
     chosen = {}
     for step in resolve(names, only_steps=True) if names else steps():
         chosen.setdefault(step.kernel, []).append(step)
@@ -251,13 +258,12 @@ def kernels(names=()):
 # ---- the command line
 
 def say(*words):
-    sys.stderr.write(" ".join(map(str, words)) + "\n")  # at once: threads say things, too
+    sys.stderr.write(" ".join(map(str, words)) + "\n")  # one write, because other threads write messages too
 
 
 def wrapped(text, hang=""):
-    """Text for standard output: each line broken between words at the terminal's width, what follows indented by
-    `hang`. Where standard output is no terminal nothing is broken: a script that reads it finds a sentence in a
-    line."""
+    """Wraps text for standard output at the terminal's width; continuation lines are indented by `hang`. If standard
+    output is no terminal, nothing is wrapped, so a script that reads it finds a whole sentence on one line."""
     if not sys.stdout.isatty():
         return text
     width = shutil.get_terminal_size().columns
@@ -266,7 +272,7 @@ def wrapped(text, hang=""):
 
 
 def columns(rows, left=1):
-    """The lines of a table: cells side by side, the first `left` of a row at the left of their columns."""
+    """Returns the lines of a table. The first `left` cells of a row are left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     return ["  ".join(cell.ljust(width) if place < left else cell.rjust(width)
                       for place, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows]
@@ -286,22 +292,22 @@ def usage_error(message):
 
 
 def run_main(main):
-    """Calls main(); Ctrl-C ends the script, and says nothing: who pressed it knows."""
+    """Calls main(). Ctrl-C ends the script without a message."""
     try:
         main()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # as of 'scripts/run | head'
+    except BrokenPipeError:  # for example 'scripts/run | head'
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(INTERRUPTED)
-    except OSError as error:  # a full disk, a folder that may not be written
+    except OSError as error:  # for example a full disk, or a folder without write permission
         if not error.filename:
             raise
         fail(f"{error.filename}: {error.strerror}")
 
 
 def at_least(least):
-    """The type of an option whose value is a whole number, this one or more."""
+    """Returns the argparse type of a whole number of at least `least`."""
     def parse(text):
         if not re.fullmatch(r"-?\d+", text) or int(text) < least:
             raise argparse.ArgumentTypeError(f"'{text}' is no whole number of at least {least}")
@@ -310,7 +316,7 @@ def at_least(least):
 
 
 def load_script(name):
-    """A Python script of scripts/ as a module, for its tests."""
+    """Loads a Python script of scripts/ as a module, for its tests."""
     loader = importlib.machinery.SourceFileLoader(f"{name}_script", str(ROOT / "scripts" / name))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
@@ -318,8 +324,8 @@ def load_script(name):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """Bad usage gets one line. All scripts' --help looks alike: the epilog has examples, and the last line says what
-    the exit status means."""
+    """Reports bad usage in one line. The --help of all scripts looks alike: the epilog has examples, and its last
+    lines explain the exit status."""
 
     def __init__(self, description, epilog="", **options):
         if "Exit status:" not in description + epilog:
@@ -327,7 +333,7 @@ class ArgumentParser(argparse.ArgumentParser):
                        "missing.\n")
         super().__init__(prog=f"scripts/{script_name()}", description=description, epilog=epilog, allow_abbrev=False,
                          formatter_class=argparse.RawDescriptionHelpFormatter, **options)
-        self._optionals.title = "options"  # of every Python; up to 3.9 it was "optional arguments"
+        self._optionals.title = "options"  # the same for every Python; up to 3.9 the title is "optional arguments"
 
     def add_backend(self):
         self.add_argument("--backend", choices=("cuda", "cpu"), metavar="cuda|cpu",
@@ -337,7 +343,7 @@ class ArgumentParser(argparse.ArgumentParser):
         usage_error(f"{message}; see --help")
 
     def parse_with_rest(self):
-        """Also returns what follows a --, or None if there is none."""
+        """Returns the parsed arguments and the words after --, or None if there is no --."""
         words = sys.argv[1:]
         at = words.index("--") if "--" in words else len(words)
         return self.parse_args(words[:at]), words[at + 1:] if at < len(words) else None
@@ -346,7 +352,7 @@ class ArgumentParser(argparse.ArgumentParser):
 # ---- building
 
 def gpu_name():
-    """The first GPU's; empty if there is none."""
+    """Returns the name of the first GPU, or an empty text if there is none."""
     if not shutil.which("nvidia-smi"):
         return ""
     said = subprocess.run(["nvidia-smi", "-L"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
@@ -355,7 +361,7 @@ def gpu_name():
 
 
 def choose_backend(asked):
-    """The backend to use: the one asked for, else cuda where a compiler and a GPU are found, else cpu."""
+    """Returns the backend that was asked for, or else cuda if nvcc and a GPU are found, or else cpu."""
     if asked == "cuda":
         require_gpu("; --backend cpu does not")
     return asked or ("cuda" if shutil.which("nvcc") and gpu_name() else "cpu")
@@ -363,7 +369,7 @@ def choose_backend(asked):
 
 @contextlib.contextmanager
 def locked(preset):
-    """build/<preset>, which others that want to change it wait for."""
+    """Locks build/<preset>. Other processes that want to change the folder wait."""
     folder = ROOT / "build" / preset
     folder.mkdir(parents=True, exist_ok=True)
     with open(f"{folder}.lock", "a+") as lock:
@@ -380,8 +386,8 @@ def locked(preset):
 
 
 def configure(preset, *needs):
-    """Installs what `needs` (see scripts/setup) names besides the build tools, and makes build/<preset>. Without the
-    need "test", a missing Catch2 only leaves the tests out."""
+    """Installs the build tools and the parts of scripts/setup named in `needs`, and configures build/<preset>. Without
+    the need "test", a missing Catch2 only leaves the tests out."""
     status = subprocess.run([ROOT / "scripts/setup", "--quiet", "build", *needs]).returncode
     if status != 0:
         sys.exit(status)
@@ -389,7 +395,7 @@ def configure(preset, *needs):
         cache = folder / "CMakeCache.txt"
         cached = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read_text(), re.M)) if cache.is_file() else {}
         home = cached.get("CMAKE_HOME_DIRECTORY", ROOT)
-        if Path(home).resolve() != ROOT:  # a copied or moved folder names the old place's sources
+        if Path(home).resolve() != ROOT:  # a copied or moved folder still names its old sources
             say(f"build/{preset} is of another folder, {home}: starting it anew")
             shutil.rmtree(folder)
             folder.mkdir()
@@ -397,7 +403,7 @@ def configure(preset, *needs):
         made = folder / "build.ninja"
         if (made.is_file() and made.stat().st_mtime > (ROOT / "CMakePresets.json").stat().st_mtime
                 and (not tests or cached.get("LADDER_TESTS") == "ON")):
-            # What has changed that CMake reads is read now, and not by the build: the scripts ask what is left out.
+            # CMake reads its changed inputs here, not in the build, because the scripts ask which steps are left out.
             command = ["cmake", "--build", folder, "--target", "build.ninja"]
             if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
                 return
@@ -409,7 +415,7 @@ def configure(preset, *needs):
 
 
 def try_build(preset, targets, *options, **streams):
-    """Builds the targets; what is said goes to standard error, as a script's own output can be piped."""
+    """Builds the targets. Messages go to standard error, because a script's own output can be piped."""
     with locked(preset) as folder:
         say(f"Building build/{preset}")
         return subprocess.run(["cmake", "--build", folder, "--target", *targets, *options], text=True,
@@ -417,14 +423,14 @@ def try_build(preset, targets, *options, **streams):
 
 
 def build(preset, targets):
-    if targets and try_build(preset, targets).returncode != 0:  # without any, everything would be built
+    if targets and try_build(preset, targets).returncode != 0:  # without a target, CMake would build everything
         fail(f"the build of preset {preset} failed")
 
 
 def build_what_compiles(preset, targets):
-    """Builds on after an error; returns what did not build, each with the first line that says why:
-    {"sum_05_sequential": "reduce/sum/sum_05_sequential.cu:12:3: error: ..."}. The names are those of files without
-    their endings: a step's for an error in it, a program's where it does not link."""
+    """Builds the targets and continues after errors. Returns the names that did not build, each with the first line
+    that says why: {"sum_05_sequential": "reduce/sum/sum_05_sequential.cu:12:3: error: ..."}. Names are those of files
+    without suffixes: a step for a compile error in it, a program if it does not link."""
     keep_going = ["--", "-k", "0"]
     if not targets or try_build(preset, targets, *keep_going).returncode == 0:
         return {}
@@ -432,7 +438,7 @@ def build_what_compiles(preset, targets):
     output = try_build(preset, targets, *keep_going, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
     found = {}
     for block in re.split(r"^FAILED: (?:\[code=\d+\] )?", output, flags=re.MULTILINE)[1:]:
-        target, _, said = block.split("\n", 2)  # between them the command
+        target, _, said = block.split("\n", 2)  # the second line is the command
         path = Path(target.split()[0])
         name = path.name.partition(".")[0]
         name = f"{path.parent.name}_{name}" if name.startswith("whiteboard") else name
@@ -441,21 +447,22 @@ def build_what_compiles(preset, targets):
 
 
 def first_error(output):
-    """The first line of a compiler's or linker's that says why it failed."""
+    """Returns the first line of a compiler's or linker's output that says why it failed."""
     lines = [line.strip() for line in output.replace(f"{ROOT}/", "").splitlines() if line.strip()] or ["no message"]
     return next((line for line in lines if re.search(r"\berror\b|undefined reference|multiple definition", line)),
                 lines[0])
 
 
 def skipped(preset):
-    """The steps that the build leaves out, each with what it needs: {"sum_00_cub": "gpu"}."""
+    """Returns the steps that the build leaves out, each with what it needs: {"sum_00_cub": "gpu"}."""
     names = {step.name for step in steps()}
     needed = re.findall(r"^\S+/(\w+): needs (.*)", (ROOT / "build" / preset / "skipped.txt").read_text(), re.MULTILINE)
     return {name: need for name, need in needed if name in names}
 
 
 def buildable(preset, kernels, *needs):
-    """Configures the preset; the steps of {kernel: [Step]} that it builds. The script ends if there are none."""
+    """Configures the preset and returns the steps of {kernel: [Step]} that it can build. Ends the script if there are
+    none."""
     configure(preset, *needs)
     left_out = skipped(preset)
     found = {kernel: [step for step in steps if step.name not in left_out] for kernel, steps in kernels.items()}
@@ -472,7 +479,7 @@ def require_program(name, package):
 
 
 def require_gpu(hint=""):
-    """Ends the script where it has nothing to run on."""
+    """Ends the script if nvcc or a GPU is missing."""
     if not shutil.which("nvcc"):
         usage_error(f"needs a GPU and nvcc, from the CUDA toolkit; there is no nvcc{hint}")
     if not gpu_name():
@@ -482,13 +489,13 @@ def require_gpu(hint=""):
 # ---- running
 
 def dims(executable):
-    """A program's dimensions, from its --help, but for the optional ones (default 0): {name: the most it takes}."""
+    """Returns a program's dimensions from its --help, without the optional ones (default 0): {name: largest value}."""
     text = subprocess.run([executable, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
     return {name: int(most) for name, most in re.findall(r"(?m)^  --(\w+)=N +default [1-9]\d*, at most (\d+)", text)}
 
 
 def describe_exit(status):
-    """In words, for a status that no program of ours gives on purpose."""
+    """Describes an unexpected exit status in words."""
     if status < 0:
         return f"crashed: {signal.Signals(-status).name}"
     if status == TIMED_OUT:
@@ -497,7 +504,7 @@ def describe_exit(status):
 
 
 def parse_entry(line):
-    """The object of a --json line, or None."""
+    """Returns the object in a --json line, or None."""
     try:
         return json.loads(line) if line.startswith("{") else None
     except ValueError:
@@ -505,5 +512,5 @@ def parse_entry(line):
 
 
 def entries(output):
-    """The objects of steps among a program's lines; a kernel may print others."""
+    """Returns the steps' objects among a program's lines. Kernels may print other lines."""
     return [entry for entry in map(parse_entry, output.splitlines()) if entry and {"kernel", "step"} <= entry.keys()]

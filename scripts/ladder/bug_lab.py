@@ -1,4 +1,4 @@
-"""scripts/practice --bug: planted bugs without what gives them away."""
+"""scripts/practice --bug: hands out planted bugs without the comments and names that reveal them."""
 import itertools
 import random
 import re
@@ -8,25 +8,26 @@ from ladder import candidates, cuda_source, judging, problems, progress_file
 
 
 def disguised(bug):
-    """The source of a bug without its comments, its kernels under other names, below what it should compute."""
+    """Returns the source of a bug without comments and with other kernel names, below a statement of what it should
+    compute."""
     text = re.sub(r'(?m)^#include "(\.\./[^"]*)"',
                   lambda found: f'#include "{problems.include_name((bug.path.parent / found[1]).resolve())}"',
                   cuda_source.without_comments(bug.path.read_text()))
     for i, name in enumerate(dict.fromkeys(cuda_source.kernel_names(bug.path))):
         text = re.sub(rf"\b{name}\b", f"{bug.kernel}_kernel{i or ''}", text)
-    text = re.sub(r"\bstruct \w+>", "struct Scratch>", text)  # the tag by which scratch<> knows its memory
+    text = re.sub(r"\bstruct \w+>", "struct Scratch>", text)  # the tag that identifies memory of scratch<>
     lines = [line.rstrip() for line in text.splitlines()]
     return problems.stated(problems.named(bug.kernel)) + re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
 
 
 def open_to(problem):
-    """Bugs that the CPU backend shows, of the problem or of all."""
+    """Returns the bugs that the CPU backend detects, of one problem or of all."""
     return [bug for bug in ladder.bugs() if (problem is None or bug.kernel == problem.kernel)
             and bug.kernel in problems.problems() and ladder.runs_on_cpu(bug)]
 
 
 def hand_out(problem):
-    """Writes one to practice/ and says its symptom."""
+    """Writes a bug to practice/ and prints its symptom."""
     known = progress_file.read()
     fixed = {entry.get("bug") for entry in known.values() if entry["state"] == judging.PASSED}
     open_ones = [bug for bug in open_to(problem) if bug.name not in fixed]
@@ -46,7 +47,7 @@ def hand_out(problem):
 
 
 def reveal():
-    """What is wrong with the bug handed out last, and what finds it."""
+    """Prints what is wrong with the bug that was handed out last, and what finds it."""
     handed = [(name, entry["bug"]) for name, entry in progress_file.read().items() if "bug" in entry]
     if not handed:
         ladder.fail("no bug has been handed out; scripts/practice --bug does")

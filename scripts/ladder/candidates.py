@@ -1,5 +1,5 @@
-"""Builds a submission, a candidate's .cu file, into a program with the runner's checks: only the submission is
-compiled, and linked to what the build folder holds."""
+"""Builds a submission, a candidate's .cu file, into a program with the runner's checks. Only the submission is
+compiled; it is linked with the objects in the build folder."""
 import functools
 import os
 import re
@@ -14,8 +14,8 @@ from ladder.outside import COMPILE_S, CompileError, run_compiler
 
 OWN_MAIN = "-Dmain=ladder_main_of_the_page"  # a submission's own main is not called
 
-# Behind the submission: a function around its launch, which may return nothing or a cudaError_t, and what the runner is
-# to call the submission.
+# Appended to the submission: a function that calls its launch, which may return nothing or a cudaError_t, and the
+# submission's name and needs for the runner.
 ADAPTER = """
 #line 1 "what the judge adds"
 #include <cstddef>
@@ -34,8 +34,8 @@ const char* ladder_page_names[2] = {{"{name}.cu", LADDER_NEEDS}};
 }}
 #pragma GCC visibility pop
 """
-# In an object of its own, with the problem's header: hands that function to the checks. An error that the submission
-# did not ask for is the launch's.
+# Compiled to an object of its own, with the problem's header: registers that function with the checks. An error
+# that the submission left unread counts as the launch's.
 REGISTRATION = """\
 #include "{header}"
 #line 1 "launch"
@@ -51,17 +51,18 @@ static const ladder::Registration registration(std::unique_ptr<ladder::Problem>(
 
 
 def find(name):
-    """The step of any kind to judge that a name stands for: the reader's own first, then a step, a bug or an answer."""
+    """Returns the step of any kind that a name stands for: the reader's own file first, then a step, a bug or an
+    answer."""
     path = ladder.submission_file(name)
     step = ladder.submission(path) if path else ladder.resolve_one(name, submissions=True)
-    problems.named(step.kernel)  # the script ends if it is none
+    problems.named(step.kernel)  # ends the script if there is no such problem
     return step
 
 
 @functools.lru_cache(maxsize=None)
 def prepare(preset, kernel):
-    """Builds what a kernel's submissions are linked with: the runner of a preset, and on a GPU the library's step; once
-    in a process."""
+    """Builds what a kernel's submissions are linked with: the preset's runner and, on a GPU, the library's step. Done
+    once per process."""
     if not (ladder.ROOT / "build" / preset / "build.ninja").is_file():
         ladder.say(f"building what kernels are linked with, the runner and the backend, in build/{preset}: once, about "
                    "a minute on two cores")
@@ -73,25 +74,27 @@ def prepare(preset, kernel):
 
 
 def registers_itself(path):
-    """As a step, a planted bug and a whiteboard answer do."""
+    """Returns whether the file has a LADDER_STEP line, as steps, planted bugs and whiteboard answers do."""
     return bool(re.search(r"^LADDER_STEP\(", path.read_text(errors="replace"), re.MULTILINE))
 
 
-CONVERSIONS = ["-Wno-all", "-Wno-extra", "-Wno-error", "-Wconversion"]  # warnings for NARROWED, and no others
+CONVERSIONS = ["-Wno-all", "-Wno-extra", "-Wno-error", "-Wconversion"]  # only the warnings that NARROWED matches
 NARROWED = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):\d+: warning: (?:conversion from|implicit conversion loses "
                       r"integer precision:) [^\n]*long[^\n]* to ['\u2018]int['\u2019]", re.MULTILINE)
 
 
 class Builder(outside.Builder):
-    """`submission`: a step of any kind; `folder`: where the program and what it is made of go."""
+    """Builds one submission. `submission` is a step of any kind; `folder` receives the program and its intermediate
+    files."""
 
     def __init__(self, preset, submission, folder):
         super().__init__(ladder.ROOT / "build" / preset)
         self.submission, self.folder = submission, folder
-        self.narrowed = 0  # the first line where a 64-bit value becomes one of 32 bits with no cast; 0: none does
+        self.narrowed = 0  # first line that converts a 64-bit value to int without a cast; 0 if none
 
     def registration(self, problem):
-        """The object that registers its submissions; compiled again only after a change of what it includes."""
+        """Returns the object that registers the problem's submissions. It is recompiled only if a file that it
+        includes has changed."""
         source = self.build / "practice" / f"{problem.kernel}_page.cu"
         output = source.with_suffix(".o")
         text = REGISTRATION.format(header=problem.header, signature=problem.signature, arguments=problem.arguments,
@@ -106,7 +109,7 @@ class Builder(outside.Builder):
         return output
 
     def program(self):
-        """Compiles and links the submission; CompileError if that fails."""
+        """Compiles and links the submission. Raises CompileError if that fails."""
         self.folder.mkdir(parents=True, exist_ok=True)
         source = self.submission.path
         output, includes = self.folder / "page.o", [ladder.folder_of(self.submission.kernel)]
@@ -128,8 +131,9 @@ class Builder(outside.Builder):
 
 
 def check_with_nvcc(submission):
-    """CompileError if nvcc, where there is one, refuses a submission that the CPU backend takes."""
-    host_variable = "20094"  # the warning that a kernel reads one
+    """Raises CompileError if nvcc is installed and rejects the submission. The CPU backend accepts some code that nvcc
+    rejects."""
+    host_variable = "20094"  # number of the warning that a kernel reads a host variable
     if shutil.which("nvcc"):
         run_compiler(["nvcc", "-std=c++17", "-arch=compute_90a", "-I", ladder.ROOT / "common", "-I",
                       ladder.folder_of(submission.kernel), "-diag-error", host_variable, OWN_MAIN,
@@ -138,7 +142,7 @@ def check_with_nvcc(submission):
 
 
 def build_submission(preset, step):
-    """Builds a submission's own program and returns it; CompileError if it does not compile."""
+    """Builds a submission's own program and returns its path. Raises CompileError if it does not compile."""
     prepare(preset, step.kernel)
     with tempfile.TemporaryDirectory(dir=ladder.ROOT / "build" / preset) as folder:
         program = step.program(preset)
@@ -147,7 +151,7 @@ def build_submission(preset, step):
 
 
 def program_of(preset, step):
-    """Builds the program of a step of any kind and returns it; ends the script if that fails."""
+    """Builds the program of a step of any kind and returns its path. Ends the script if that fails."""
     if step.kind != "submission":
         ladder.build(preset, [step.target])
         return step.program(preset)

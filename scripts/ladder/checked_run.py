@@ -8,18 +8,18 @@ from typing import NamedTuple
 import ladder
 from ladder import sandbox
 
-PRINTED_LINES, PRINTED_COLUMNS = 20, 100  # of what a submission prints, as many are kept
-CORES = max(1, len(os.sched_getaffinity(0)) / 2)  # pairs of cores, which the CPU backend keeps busy
+PRINTED_LINES, PRINTED_COLUMNS = 20, 100  # kept of what a submission prints
+CORES = max(1, len(os.sched_getaffinity(0)) / 2)  # in pairs; the CPU backend keeps all of them busy
 
 
 class Outcome(NamedTuple):
     result: sandbox.Result
     records: list
-    printed: str  # by the submission, its first lines
+    printed: str  # the first lines that the submission prints
 
     @property
     def entry(self):
-        """The verdict's object; {} if the program ended before."""
+        """The object with the verdict; {} if the program ended before it."""
         return next((record for record in reversed(self.records) if "verified" in record), {})
 
     @property
@@ -28,18 +28,18 @@ class Outcome(NamedTuple):
 
     @property
     def facts(self):
-        """What is wrong, or how the check was run that ended the program."""
+        """The failure's facts, or those of the check that ran when the program ended."""
         running = next((record["running"] for record in reversed(self.records) if "running" in record), {})
         return self.entry.get("failure") or running
 
     @property
     def reports(self):
-        """The CPU backend's."""
+        """The CPU backend's reports."""
         return [report for record in self.records for report in record.get("reports", [])]
 
     @property
     def sanitizer(self):
-        """What a sanitizer says is wrong: its line, with how far an address lies outside which memory."""
+        """A sanitizer's error: its first line, and how far the address lies outside which memory region."""
         said, *more = (re.search(pattern, self.result.output, re.MULTILINE) for pattern in (
             r"(?:ERROR: (?=\w+Sanitizer: )|(?=runtime error: ))(.*?)(?: on (?:unknown )?address |$)",
             r"^((?:READ|WRITE) of size \d+)", r"is located (\d+ bytes .*?\d+-byte region)"))
@@ -47,25 +47,26 @@ class Outcome(NamedTuple):
 
     @property
     def sanitizer_at(self):
-        """The first line of a submission that a sanitizer's stack names, as "file:line:column"."""
+        """The first source line in a sanitizer's stack, as "file:line:column"."""
         found = re.search(r"^ +#\d+ .* (\S+\.cuh?):(\d+)", self.result.output, re.MULTILINE)
         found = found or re.search(r"(\S+\.cuh?):(\d+):\d+: runtime error", self.result.output)
         return f"{found[1]}:{found[2]}:1" if found else ""
 
 
 def lines_of(path):
-    """Of a file that the program wrote, if it did; names of files in it from the top folder on."""
+    """Returns the lines of a file that the program may have written. Paths in it become relative to the top folder."""
     text = path.read_text(errors="replace") if path.is_file() else ""
     return text.replace(f"{ladder.ROOT}/", "").splitlines()
 
 
 def records_in(path):
-    """Those that are whole: the program may have ended within a line."""
+    """Returns the complete records. The last line may be cut if the program crashed."""
     return [record for record in map(ladder.parse_entry, lines_of(path)) if record]
 
 
 def run(program, options, seconds, environment=None):
-    """The Outcome of a program, which may take so many seconds of CPU time on two cores; more cores take more."""
+    """Runs a program and returns its Outcome. `seconds` is CPU time on two cores; it is scaled by the number of
+    cores."""
     with tempfile.TemporaryDirectory() as folder:
         printed, record = Path(folder) / "printed", Path(folder) / "record"
         result = sandbox.run([program, *options, "--quiet", f"--printed={printed}", f"--record={record}"],

@@ -1,9 +1,9 @@
-"""compute-sanitizer: its tools, how they are run, and what they find."""
+"""Runs the tools of compute-sanitizer and reads their findings."""
 import re
 
 import ladder
 
-# Each tool's options; synccheck counts an array of barriers as one.
+# Each tool's options. synccheck counts an array of barriers as one.
 TOOLS = {"memcheck": [], "racecheck": ["--racecheck-report", "all"], "initcheck": [],
          "synccheck": ["--num-cuda-barriers", "64"]}
 FINDINGS_STATUS = 9
@@ -12,15 +12,16 @@ SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)")
 
 
 def command(tool, executable, options):
-    """Checks a program's results under a tool."""
+    """Returns the command that checks a program's results under a tool."""
     return ["compute-sanitizer", "--tool", tool, *TOOLS[tool], "--print-limit", "5", "--error-exitcode",
             str(FINDINGS_STATUS), executable, "--check", "--exact-buffers", *options]
 
 
 def small_sizes(executable):
-    """Two sets of options: an odd size of a few blocks, and the CPU backend's size, of many."""
+    """Returns two sets of options: an odd size with a few blocks, and the CPU backend's small size with many
+    blocks."""
     dims = ladder.dims(executable)
-    # falling, as k of top_k is at most the columns, and width times height of block_shape at most 1024
+    # descending: top_k needs k <= columns, and block_shape needs width * height <= 1024
     odd = [1025] if len(dims) == 1 else [37 - 2 * place for place in range(len(dims))]
     return [[f"--{name}={min(size, most)}" for (name, most), size in zip(dims.items(), odd)], ["--small"]]
 
@@ -31,12 +32,12 @@ def has_findings(status, output):
 
 
 def did_run(status, output):
-    """To its end, whether or not it found something."""
+    """Returns whether the tool ran to its end, with or without findings."""
     return has_findings(status, output) or (status == 0 and SUMMARY.search(output) is not None)
 
 
 def first_finding(output):
-    """The first lines of what a tool reports, without its prefix."""
+    """Returns the first lines of a tool's report, without the tool's prefix."""
     lines = [line.replace("=========", "", 1).strip() for line in output.splitlines() if line.startswith("=========")]
     lines = [line for line in lines if line and not line.startswith("COMPUTE-SANITIZER") and not SUMMARY.match(line)]
     return "\n".join(lines[:6])

@@ -1,4 +1,4 @@
-"""The hardware counters that scripts/profile reads with ncu: their names, how ncu prints them, what they say."""
+"""The hardware counters that scripts/profile reads with ncu: their names, ncu's output format, and their meaning."""
 import csv
 import re
 
@@ -21,9 +21,9 @@ STALLS = {  # why warps do not issue
     "tex_throttle": "wait: too many texture accesses are queued",
     "wait": "wait a fixed number of cycles for their last instruction",
 }
-# Our names, as results/<gpu>.json holds them, of ncu's metrics. The smsp__sass_* counts are exact and the same in every
-# run; l1tex__data_pipe_lsu_wavefronts_mem_shared_* would hold up to 10 % of arbitration on an H200, and
-# smsp__inst_executed_op_shared_* instructions that are predicated off.
+# {name in results/<gpu>.json: ncu's metric}. The smsp__sass_* counts are exact and the same in every run. On an H200
+# l1tex__data_pipe_lsu_wavefronts_mem_shared_* would include up to 10 % of arbitration, and
+# smsp__inst_executed_op_shared_* would include instructions that are predicated off.
 ALL = {
     "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "global_load_sectors": "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -80,7 +80,7 @@ MARKER = "profile_next_step"  # the kernel that a program launches between two s
 # ---- what ncu prints
 
 def number(text):
-    """1,578,499 -> 1578499; None for what ncu could not count."""
+    """Parses a number of ncu: 1,578,499 -> 1578499; None if ncu could not count it."""
     text = text.replace(",", "").strip()
     if not re.fullmatch(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", text):
         return None
@@ -89,13 +89,13 @@ def number(text):
 
 
 def by_step(output):
-    """The launches in the output of `ncu --csv --page raw`, a list for each step, which the marker ends:
-    [[{"function", "grid", "block", counter: value, ...}]]."""
+    """Returns the launches in the output of `ncu --csv --page raw`, one list for each step; the marker kernel ends a
+    step: [[{"function", "grid", "block", counter: value, ...}]]."""
     groups = [[]]
     for row in csv.DictReader(line for line in output.splitlines() if line.startswith('"')):
         if MARKER in row["Kernel Name"]:
             groups.append([])
-        elif row["ID"]:  # else it is the line of units
+        elif row["ID"]:  # the line of units has no ID
             values = {name: number(row.get(metric) or "") for name, metric in ALL.items()}
             grid, block = (list(map(int, re.findall(r"\d+", row[what]))) for what in ("Grid Size", "Block Size"))
             groups[-1].append({"function": row["Kernel Name"], "grid": grid, "block": block,
@@ -104,7 +104,8 @@ def by_step(output):
 
 
 def merged(group):
-    """One entry for each function among the launches of a step: counts are added, rates are averages, by time."""
+    """Merges a step's launches into one entry for each function. Counts are added; rates are averages weighted by
+    time."""
     functions, entries = {}, []
     for launch in group:
         functions.setdefault((launch["function"], *launch["block"]), []).append(launch)
@@ -126,12 +127,13 @@ def merged(group):
 # ---- what the counters say
 
 def ratio(entry, above, below):
-    """None where nothing was counted."""
+    """Returns entry[above] / entry[below], or None if either was not counted."""
     return entry[above] / entry[below] if entry.get(above) and entry.get(below) else None
 
 
 def hits(entry, name):
-    """A share of hits in percent; None where a cache saw so little that other traffic drowns it."""
+    """Returns a hit rate in percent. A rate above 100 gives None: the cache saw so little that other traffic
+    dominates."""
     return entry[name] if entry.get(name, 101) <= 100 else None
 
 
@@ -141,14 +143,14 @@ def kilo(value):
 
 
 def stalls(entry):
-    """The reasons why warps did not issue, as shares of all waiting, the largest first: [("barrier", 0.4)]."""
+    """Returns the reasons why warps did not issue, as shares of all waiting, the largest first: [("barrier", 0.4)]."""
     found = {name: entry[f"stall_{name}"] for name in STALLS if entry.get(f"stall_{name}")}
     total = sum(found.values())
     return sorted(((name, value / total) for name, value in found.items()), key=lambda item: -item[1])
 
 
 def occupancy(entry):
-    """How many warps are possible, and what allows the fewest blocks on an SM."""
+    """Describes how many warps are possible, and what limits the blocks on an SM most."""
     parts = [f"{entry['warps_possible_pct']:.0f} % are possible"] if "warps_possible_pct" in entry else []
     least = min((entry[name] for name in LIMITS if name in entry), default=None)
     if least is not None:
@@ -170,7 +172,7 @@ def conflicts(passes):
 
 
 def readings(entry):
-    """What the counters of one kernel say: [(what, value, what it means)]; only of what the kernel does."""
+    """Explains the counters of one kernel: [(what, value, meaning)], only for what the kernel does."""
     get, ops = entry.get, ("load", "store")
     sectors = {op: ratio(entry, f"global_{op}_sectors", f"global_{op}_requests") for op in ops}
     passes = {op: ratio(entry, f"shared_{op}_wavefronts", f"shared_{op}_instructions") for op in ops}
@@ -218,10 +220,10 @@ def readings(entry):
 
 # ---- a ladder's table
 
-# A page has these columns only if a step reaches so much. Without tensor-core code a few per cent of tensor remain:
-# nvcc sets constants by HFMA2.MMA.
+# A page shows these columns only if a step exceeds the value. Code without tensor cores still counts a few per cent of
+# tensor, because nvcc sets constants with HFMA2.MMA.
 SHOWN_FROM = {"FMA %": 20, "tensor %": 5}
-COLUMNS = [  # what the table of a ladder shows: title, value, format, meaning
+COLUMNS = [  # of a ladder's table: title, value, format, meaning
     ("ld sect", lambda e: ratio(e, "global_load_sectors", "global_load_requests"), "{:.1f}",
      "sectors per load request to global memory"),
     ("st sect", lambda e: ratio(e, "global_store_sectors", "global_store_requests"), "{:.1f}",
@@ -244,12 +246,12 @@ COLUMNS = [  # what the table of a ladder shows: title, value, format, meaning
 
 
 def cells(entry, columns=COLUMNS, nothing="-"):
-    """The texts of the columns, `nothing` for what was not counted."""
+    """Returns the texts of the columns, `nothing` for a value that was not counted."""
     values = ((value_of(entry), style) for _, value_of, style, _ in columns)
     return [nothing if value is None else style.format(value) for value, style in values]
 
 
 def main_stall(entry):
-    """What warps waited for most; None if that was not counted."""
+    """Returns the most frequent stall and its share, or None if stalls were not counted."""
     waits = [f"{name} {share:.0%}" for name, share in stalls(entry) if name != "not_selected"]
     return waits[0] if waits else None

@@ -1,11 +1,11 @@
-"""What is read of C++ and CUDA sources: comments, includes, heads, kernels."""
+"""Reads C++ and CUDA sources: comments, includes, heads, kernels."""
 import os
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LEXEME = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)  # of a quoted name
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)  # a quoted include
 
 
 def without_comments(text, instead=""):
@@ -13,17 +13,18 @@ def without_comments(text, instead=""):
 
 
 def blanked(text):
-    """The text with comments and literals as spaces, of the same length."""
+    """Returns the text with comments and literals replaced by spaces, at the same length."""
     return LEXEME.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def words(text):
-    """The code in one line, its words and signs one blank apart: the same for as long as only the layout changes."""
+    """Returns the code in one line, its tokens separated by one blank. It does not change if only the layout
+    changes."""
     return " ".join(re.findall(r"\w+|[^\w\s]", without_comments(text, " ")))
 
 
 def header(name, includer, root=ROOT):
-    """The file of ours that a quoted include names, or None."""
+    """Returns the project's file that a quoted include names, or None."""
     for folder in (includer.parent, root / "common"):
         if (folder / name).is_file():
             return Path(os.path.normpath(folder / name))
@@ -31,7 +32,7 @@ def header(name, includer, root=ROOT):
 
 
 def included(path, root=ROOT):
-    """The file at `path` and all headers of ours that it includes, directly or not."""
+    """Returns the file at `path` and all the project's headers that it includes, directly or indirectly."""
     found = [path]
     for file in found:
         headers = [header(name, file, root) for name in INCLUDE.findall(without_comments(file.read_text(), " "))]
@@ -40,13 +41,13 @@ def included(path, root=ROOT):
 
 
 def head(path):
-    """The comment that a file begins with."""
+    """Returns the comment at the beginning of a file."""
     return re.match(r"(?:[ \t]*(?://.*)?\n)*", path.read_text(errors="replace"))[0]
 
 
 def idea(path):
-    """What the head says of the step's idea, without its label; of a head without labels, all but what the build
-    reads."""
+    """Returns the head's "Idea:" field without its label. A head without labels is returned whole, without the lines
+    that the build reads."""
     text = head(path)
     labelled = re.search(r"^// Idea: *(.*\n(?://  .*\n)*)", text, re.MULTILINE)
     text = labelled[1] if labelled else re.sub(r"(?m)^// (needs|links|(?:not )?caught by): .*\n", "", text)
@@ -54,7 +55,7 @@ def idea(path):
 
 
 def chain(class_name, texts):
-    """(header, body) of a class and its bases, as far as these headers, {path: text}, define them."""
+    """Yields (header, body) of a class and its bases, as far as the headers {path: text} define them."""
     definition = rf"^class {class_name}(?: final)?(?: : public (?:ladder::)?([\w:]+))? \{{\n(.*?)^\}};"
     for path, text in texts.items():
         match = re.search(definition, text, re.M | re.S)
@@ -64,7 +65,7 @@ def chain(class_name, texts):
 
 
 def kernel_names(path):
-    """The names of the __global__ functions in a file."""
+    """Returns the names of the __global__ functions in a file."""
     text = without_comments(path.read_text(), " ")
     text = re.sub(r"__(?:launch_bounds|cluster_dims|maxnreg)__\s*\((?:[^()]|\([^()]*\))*\)", "", text)
     return re.findall(r"__global__\s[^;{()]*?(\w+)\s*\(", text)

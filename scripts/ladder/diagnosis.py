@@ -1,7 +1,7 @@
-"""What a failed check means: the stage at which a submission fails, and a sentence that teaches.
+"""Explains a failed check: the stage at which a submission fails, and a sentence that teaches.
 
 The facts come from the runner's record (common/runner/record.hpp) and from the CPU backend's reports in it. A cause is
-named only where an experiment has isolated it: Judge runs the failing check again without it (see Causes)."""
+named only if an experiment has isolated it: the judge runs the failing check again without it (see Causes)."""
 import re
 from typing import NamedTuple
 
@@ -13,12 +13,12 @@ COMPILES, ENDS, RIGHT, MEMORY, RACES, PATTERN, SPEED = STAGES = [
 
 class Failure(NamedTuple):
     stage: str
-    sentence: str  # what to learn from it
-    section: str  # where that is explained: a heading's anchor, in the README or, with "chapter", in the chapter
-    what: str = ""  # what was seen, in a line or more
+    sentence: str  # what the reader learns from it
+    section: str  # the explanation: a heading's anchor, in a page, or with "chapter" in the kernel's chapter
+    what: str = ""  # what was observed, in a line or more
     at: str = ""  # "file:line:column"
     facts: dict = {}  # the runner's: size, data, buffer, index, got, want and so on
-    crashed: bool = False  # at an address that the plain build cannot tell more of
+    crashed: bool = False  # at an address that only AddressSanitizer can explain
 
     def as_json(self):
         own = {key: value for key, value in self._asdict().items() if key not in ("facts", "crashed")}
@@ -51,7 +51,7 @@ WRONG_VALUE = Failure(RIGHT, "Follow the thread that owns this index at this siz
 ANY_CUDA_ERROR = Failure(ENDS, "A CUDA call failed: the message names it.", RETURNS)
 OF_TOOL = {"memcheck": OUT_OF_BOUNDS, "initcheck": NEVER_WRITTEN, "racecheck": RACE, "synccheck": DEADLOCK}
 
-# What the CPU backend reports, by the cause that it gives.
+# {cause in a report of the CPU backend: Failure}
 CAUSES = {
     **dict.fromkeys(["deadlock", "barriers differ", "collectives differ"], DEADLOCK),
     "grid barrier": Failure(RACES, "All blocks must reach a grid barrier the same number of times: one that leaves its "
@@ -95,7 +95,7 @@ STOPPED = {
     "output": "The program prints without end: a printf in a kernel runs once for every thread.",
 }
 
-# What kinds of data teach, by words in their names.
+# {words in the name of a kind of data: what this data teaches}
 LESSONS = {
     r"noise|thousands|cancel": "The difference of two large, nearly equal sums has few right digits left. Subtract "
                                "first (two passes, or Welford's update), then square or add.",
@@ -119,13 +119,14 @@ def lesson(data):
 
 
 def first_place(text):
-    """The first "file.cu:12:3" that a compiler's or a sanitizer's text names; column 1 where it names none."""
+    """Returns the first "file.cu:12:3" in a compiler's or a sanitizer's text, with column 1 if the text has none."""
     found = re.search(r"([\w./+-]+\.cuh?):(\d+)(?::(\d+))?", text)
     return f"{found[1]}:{found[2]}:{found[3] or 1}" if found else ""
 
 
 def error_report(outcome):
-    """The CPU backend's report of what ended the program, or of the call that failed in the failing check; or None."""
+    """Returns the CPU backend's report of the error that ended the program, or of the call that failed in the failing
+    check; or None."""
     reports = [report for report in outcome.reports if report["kind"] == "error" and report["cause"] != "sanitizer"]
     fatal = [report for report in reports if report["fatal"]]
     failed = [report for report in reports if report.get("size") == outcome.facts.get("size")]
@@ -133,7 +134,7 @@ def error_report(outcome):
 
 
 def told(report):
-    """A report in a line or more: what, where, who."""
+    """Returns a report in a line or more: what, where, which threads."""
     line = report["problem"] + with_element(report)
     if "thread" in report:
         line += ", in thread ({},{},{}) of block ({},{},{})".format(*report["thread"], *report["block"])
@@ -147,7 +148,7 @@ def with_element(report):
 
 
 def how(facts):
-    """ "n=1025, random data, arrays off by x + 1, y + 0 elements": how a check was run."""
+    """Describes how a check was run: "n=1025, random data, arrays off by x + 1, y + 0 elements"."""
     order = facts.get("order", "")
     parts = [facts.get("size", ""), f"{facts['data']} data" if facts.get("data") else "",
              f"arrays off by {facts['offsets']} elements" if facts.get("offsets") else "",
@@ -157,12 +158,12 @@ def how(facts):
 
 
 def seen(facts, more=""):
-    """The line that says what was seen, and how it was run."""
+    """Returns the line that says how the check was run and what was observed."""
     return ": ".join(filter(None, [how(facts), more or facts.get("seen", "")]))
 
 
 def of_error(report, facts):
-    """The Failure that an error's report shows."""
+    """Returns the Failure that an error report describes."""
     place = report["at"] or report["launched"]
     return CAUSES.get(report["cause"], OUT_OF_BOUNDS)._replace(
         what=seen(facts, told(report)), at=f"{place}:1" if place else "", facts=facts,
@@ -170,7 +171,7 @@ def of_error(report, facts):
 
 
 def of_outcome(outcome):
-    """The Failure that a checked run shows, without a search for its cause; None if it passed."""
+    """Returns the Failure of a checked run without a search for its cause, or None if the run passed."""
     if outcome.passed:
         return None
     facts, report, (status, output, stopped, *_) = outcome.facts, error_report(outcome), outcome.result
@@ -196,14 +197,14 @@ def of_outcome(outcome):
 
 
 def of_facts(facts):
-    """The Failure of a check that ran to its end."""
+    """Returns the Failure of a check that ran to its end."""
     failure = CUDA_ERRORS.get(facts["error"], ANY_CUDA_ERROR) if facts["what"] == "error" else \
         FOUND.get(facts["what"], WRONG_VALUE)
     return failure._replace(what=seen(facts), at=first_place(facts.get("message", "")), facts=facts)
 
 
 def of_tool(tool, finding):
-    """The Failure that a tool of compute-sanitizer shows."""
+    """Returns the Failure for a finding of a compute-sanitizer tool."""
     return OF_TOOL[tool]._replace(what=f"{tool}: {finding}", at=first_place(finding))
 
 
@@ -211,8 +212,8 @@ CANNOT_RUN = "the CPU backend cannot run this"
 
 
 def of_compiler(error, problem):
-    """The Failure of a submission to a problem that does not compile."""
-    what = re.sub(r"^([^:\s]+:\d+):\d+:", r"\1:", ladder.first_error(str(error)))  # the column is of the translation
+    """Returns the Failure of a submission that does not compile."""
+    what = re.sub(r"^([^:\s]+:\d+):\d+:", r"\1:", ladder.first_error(str(error)))  # this column is of the translation
     call = f"launch({problem.signature})"
     if CANNOT_RUN in what:
         return CAUSES["unsupported"]._replace(what=what, at=first_place(what))
@@ -227,7 +228,7 @@ def of_compiler(error, problem):
 
 # ---- causes, by experiment
 
-# Of leading dimensions (0 by default: rows follow one another), beta (0) and alpha (1), by how their names begin.
+# {first letters of an option's name: lesson}. Defaults: leading dimension 0 (rows are contiguous), beta 0, alpha 1.
 OPTIONS = {
     "ld": "Rows lie {0} elements apart, not their own length: the index of an element is row * {0} + column.",
     "beta": "beta times the old value is added: read it before it is overwritten, in the thread that owns it.",
@@ -236,15 +237,15 @@ OPTIONS = {
 
 
 class Causes:
-    """Finds what makes a check fail. `passes(*options, order=..., fill=...)` runs the check at the failing size again
-    and says whether it passes; None where that cannot be said, as the time is over. `dims`: the names of the problem's
-    dimensions that must be given."""
+    """Searches for the cause of a failed check. `passes(*options, order=..., fill=...)` runs the check again at the
+    failing size and returns whether it passes, or None if the time is over. `dims` has the names of the problem's
+    required dimensions."""
 
     def __init__(self, failure, passes, reports, dims):
         self.failure, self.facts, self.passes, self.reports, self.dims = failure, failure.facts, passes, reports, dims
 
     def found(self):
-        """The Failure, with its cause if one was isolated."""
+        """Returns the Failure, with its cause if one was isolated."""
         if "options" not in self.facts:
             return self.failure
         if self.facts.get("what") not in ("value", "unwritten", "values"):
@@ -262,7 +263,7 @@ class Causes:
         return self.failure._replace(what="\n".join(filter(None, [self.failure.what, proof])), **changed)
 
     def simplify(self):
-        """Drops what the failure does not need: the order of threads, the misaligned arrays."""
+        """Removes conditions that the failure does not need: the order of threads, the misaligned arrays."""
         for key, options, how in (("order", [], {"order": "forward"}), ("offsets", ["--aligned"], {})):
             if self.facts[key] not in ("", "forward") and self.again(*options, **how) is False:
                 was, self.facts = seen(self.facts), {**self.facts, key: ""}
@@ -270,7 +271,7 @@ class Causes:
                                                      what=self.failure.what.replace(was, seen(self.facts)))
 
     def again(self, *more, data=None, without=(), **how):
-        """Does the check pass with other options?"""
+        """Returns whether the check passes with other options."""
         kept = [option for option in self.facts["options"] if option not in without]
         return self.passes(*kept, f"--data={data or self.facts['data']}", *more, **how)
 
@@ -279,7 +280,8 @@ class Causes:
         return CAUSES["lane is gone"]._replace(what=told(gone)) if gone else None
 
     def change(self):
-        """The first change of how the check is run with which it passes, or what the failure itself says."""
+        """Returns the cause shown by the first change that makes the check pass, or by the failure's own facts; or
+        None."""
         order = self.facts["order"]
         if order not in ("", "forward") and self.again(order="forward"):
             return Failure(RACES, "The result depends on the order in which threads run, which nothing fixes: a "
@@ -310,7 +312,7 @@ class Causes:
         return Failure(RIGHT, sentence, NUMBERS, "It passes on random data of this size.")
 
     def option(self):
-        """A leading dimension that is longer than its rows, or a scalar."""
+        """Looks for an option that causes the failure: a leading dimension longer than the row, or a scalar."""
         for option in self.facts["options"]:
             for start, sentence in OPTIONS.items():
                 if option.startswith(f"--{start}") and self.again(without=[option]):
@@ -319,7 +321,7 @@ class Causes:
         return None
 
     def neighbours(self):
-        """Which sizes near the failing one pass, and which fail."""
+        """Lists which sizes near the failing one pass, and which fail."""
         results = {True: [], False: [], None: []}
         for option in self.facts["options"]:
             name, value = option[2:].split("=")
@@ -333,14 +335,14 @@ class Causes:
 
 
 def with_writer(failure, writer):
-    """A wrong value's Failure, with the thread that wrote it last."""
+    """Returns a wrong value's Failure with the thread that wrote it last."""
     line = "no thread wrote it" if writer == "no thread" else f"written last at {writer}"
     return failure._replace(what=f"{failure.what}\n{line}", at=failure.at or first_place(writer),
                             facts={**failure.facts, "writer": writer})
 
 
 def with_race(failure, race):
-    """A wrong value's Failure, with that of a race at the same size, which explains it."""
+    """Returns a wrong value's Failure with the race at the same size that explains it."""
     sentence = SAME_ELEMENT if "write after write in global" in race.what else race.sentence
     return failure._replace(what=f"{failure.what}\n{race.what}", sentence=sentence, section=race.section,
                             at=race.at, facts={**failure.facts, "race": race.what})

@@ -1,5 +1,6 @@
-"""A Markdown page of ours: its headings, paragraphs, tables and code blocks with their lines, and its links. Only the
-Markdown that the pages use is read: fences of three backticks at the line's beginning, links [text](target)."""
+"""Reads one of the project's Markdown pages: its headings, paragraphs, tables, code blocks with their lines, and
+links. It reads only the Markdown that the pages use: fences of three backticks at the beginning of a line, and links
+[text](target)."""
 import os
 import re
 import urllib.parse
@@ -16,7 +17,7 @@ PIECE = re.compile(r"""
     |(?P<text>[^\n]*[^\s][^\n]*\n(?:(?![ \t]*\n|<!--|```|\ *\||\#{1,6}\ )[^\n]+\n)*))
     """, re.DOTALL | re.MULTILINE | re.VERBOSE)
 HEADING = re.compile(r"^(#{1,6}) +(.*)$")
-CODE = re.compile(r"^```.*?^```|`[^`]+`", re.MULTILINE | re.DOTALL)  # in a whole page, blocks too
+CODE = re.compile(r"^```.*?^```|`[^`]+`", re.MULTILINE | re.DOTALL)  # in a whole page: code spans and blocks
 CODE_SPAN = re.compile(r"`([^`]+)`")
 COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^\s()]*)\)")
@@ -24,20 +25,20 @@ ANCHOR = re.compile(r"<a id=\"([^\"]+)\"")
 
 
 class Piece(NamedTuple):
-    """A heading, a paragraph or list, a table, a code block."""
+    """A heading, a paragraph or list, a table, or a code block."""
     kind: str  # heading, text, table, code
-    line: int  # of the file, counted from 1; of a code block that of its first line of code
-    text: str  # of a code block without the fences
-    language: str  # of a code block
+    line: int  # in the file, counted from 1; for a code block, that of its first line of code
+    text: str  # for a code block without the fences
+    language: str  # of a code block, else empty
     marks: dict  # the comments before it: {"source": "FILE"} of <!-- source: FILE -->, {"computed": ""}
 
     def line_at(self, offset):
-        """The line of the file where `text[offset]` stands."""
+        """Returns the line of the file that contains `text[offset]`."""
         return self.line + self.text.count("\n", 0, offset)
 
 
 def blanked(text, *patterns):
-    """The text with what matches replaced by blanks, so that places stay."""
+    """Returns the text with the matches replaced by blanks, so that offsets stay the same."""
     for pattern in patterns:
         text = pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     return text
@@ -67,12 +68,12 @@ class Document:
         return [piece for piece in self.pieces if piece.kind in kinds]
 
     def anchors(self):
-        """What #... may name on this page."""
+        """Returns the anchors of this page, as #... names them."""
         return {*ANCHOR.findall("\n".join(self.lines)),
                 *(anchor(HEADING.match(piece.text)[2]) for piece in self.of_kind("heading"))}
 
     def links(self):
-        """Where links lead: [(line, target, the file's path, what follows #)]."""
+        """Returns the links: [(line, target, the file's path, the part after #)]."""
         found = []
         for piece in self.of_kind("heading", "text", "table"):
             for link in LINK.finditer(blanked(piece.text, COMMENT, CODE_SPAN)):
@@ -83,14 +84,14 @@ class Document:
 
 
 def anchor(title):
-    """GitHub's name for a heading: its text in lower case, without punctuation, with hyphens for blanks."""
+    """Returns GitHub's anchor for a heading: its text in lower case, without punctuation, with hyphens for blanks."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def first_difference(wanted, got):
-    """Where the two first differ: (place in wanted, place in got); None if they are the same. A wanted line ... stands
-    for any lines, or none."""
-    places = {0}  # how many lines of `got` may have been read
+    """Returns (index in wanted, index in got) where the two first differ, or None if they are equal. A wanted line ...
+    matches any number of lines."""
+    places = {0}  # the possible numbers of lines of `got` read so far
     for place, line in enumerate(wanted):
         if line.strip() == "...":
             places = set(range(min(places), len(got) + 1))

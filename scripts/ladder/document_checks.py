@@ -1,5 +1,5 @@
-"""What must hold on a page; scripts/readme --help says it. Each check reports on the page what does not hold. But for
-its sessions nothing is run except the scripts' --help."""
+"""Checks the pages; scripts/readme --help lists what must hold. Each check adds its errors to the page. Only the
+scripts' --help is run, and the commands of sessions."""
 import functools
 import itertools
 import os
@@ -44,7 +44,7 @@ def check(page):
 def check_links(page):
     for line, target, path, part in page.links():
         is_there = path.exists() and not target.startswith("/")
-        if is_there and part and path.suffix == ".md":  # scripts/tables --check looks after .json
+        if is_there and part and path.suffix == ".md":  # scripts/tables --check checks links to .json
             is_there = part in (page if path == page.path else page_at(path)).anchors()
         if not is_there and not re.match(r"https?://[^/?#]*\.", target):
             page.error(line, f"the link leads to '{target}', which is not there")
@@ -54,7 +54,8 @@ def check_links(page):
 
 
 def check_blocks(page):
-    """Languages, and that the lines of cpp blocks stand in the source; indentation does not count."""
+    """Checks the languages of code blocks, and that the lines of cpp blocks are in the source. Indentation is
+    ignored."""
     for block in page.of_kind("code"):
         name = block.marks.get("source", "")
         source = ladder.ROOT / name
@@ -82,19 +83,20 @@ def help_of(script):
 
 @functools.lru_cache(None)
 def files():
-    """The names of all files, and those of the folders at the top."""
+    """Returns the names of all files and of the top folders."""
     tops = {path.name for path in ladder.ROOT.iterdir()} - {"build", "practice", ".git"}
     return {path.name for top in tops for path in [ladder.ROOT / top, *(ladder.ROOT / top).rglob("*")]}, tops
 
 
 def is_there(word, folder=ladder.ROOT):
-    word = re.sub(r":\d+$|\.random$", "", word).rstrip("/")  # a line; a test's name
+    word = re.sub(r":\d+$|\.random$", "", word).rstrip("/")  # without a line number, or the suffix of a test's name
     return word in files()[0] or ladder.find(word, ladder.known_names()) is not None or any(
         True for root in (folder, ladder.ROOT) for _ in root.glob(word.lstrip("/") or "-"))
 
 
 def missing_name(word, folder=ladder.ROOT):
-    """[error] if it names a step, a file or folder of ours, or a program, that is not there; else []."""
+    """Returns [error] if the word names a step, a file or folder of the project, or a program, that does not exist;
+    else []."""
     top, slash, rest = word.partition("/")
     names, is_ours = [word], STEP_NAME.fullmatch(word) or FILE_NAME.fullmatch(word)
     if METAVARIABLE.search(word) or re.search(r"^-|[(){}=;,&]|::|->", word):
@@ -108,11 +110,11 @@ def missing_name(word, folder=ladder.ROOT):
 
 
 def missing_in_script(script, *arguments):
-    """What a script's --help and the tree do not have."""
+    """Returns what a call of a script names that the script's --help or the source tree does not have."""
     path = ladder.ROOT / script
-    if not path.is_file() or path.suffix or path.parent.name != "scripts":  # a file, and no script
+    if not path.is_file() or path.suffix or path.parent.name != "scripts":  # not a script
         return missing_name(script)
-    arguments = arguments[:arguments.index("--")] if "--" in arguments else arguments  # the rest is the program's
+    arguments = arguments[:arguments.index("--")] if "--" in arguments else arguments  # the rest is for the program
     unknown = [word for place, word in enumerate(arguments) if not (
         re.search(rf"(?<![\w-]){re.escape(word.partition('=')[0])}(?![\w-])", help_of(script)) or word.isdigit()
         or word.startswith("practice/") or METAVARIABLE.search(word) or (script == "scripts/new" and place == 1)
@@ -121,13 +123,13 @@ def missing_in_script(script, *arguments):
 
 
 def missing(command):
-    """What is wrong with a line of shell, as texts."""
+    """Returns the errors in a line of shell."""
     command = re.sub(r"(?<=\s)\d?(?:>{1,2}|<)\s*(?:&\d|[^\s;|&]+)", " ", command)  # redirections
     lexer = shlex.shlex(command, posix=True, punctuation_chars="|&;")
     lexer.whitespace_split = True
     try:
         all_words, found = list(lexer), []
-    except ValueError as error:  # such as a quotation that does not end
+    except ValueError as error:  # for example a missing closing quote
         return [f"'{command}': {error}"]
     for is_sign, group in itertools.groupby(all_words, key=lambda word: set(word) <= set("|&;")):
         words = [re.sub(r"^\./", "", word) for word in group]
@@ -139,8 +141,8 @@ def missing(command):
 
 
 def commands_of(block):
-    """The commands of an sh or console block, lines that end in \\ joined, with what is shown under them: [(line,
-    command, line after it, lines up to the next command)]."""
+    """Returns the commands of an sh or console block, lines that end in \ joined, with the output shown below each:
+    [(line, command, line after it, lines up to the next command)]."""
     prompt = r"\$ " if block.language == "console" else ""
     found = [one for one in re.finditer(rf"^{prompt}((?:.*\\\n)*.*)$", block.text, re.MULTILINE)
              if one[1].strip() and not one[1].lstrip().startswith("#")]
@@ -167,7 +169,7 @@ def check_names(page):
 # ---- numbers and translations
 
 def check_numbers(page):
-    """Measured numbers in sentences are links; scripts/tables --check looks after those."""
+    """Checks that measured numbers in sentences are links. scripts/tables --check checks the links themselves."""
     for piece in page.of_kind("text"):
         words = document.blanked(piece.text, document.CODE_SPAN, document.LINK, document.COMMENT)
         for found in MEASURED.finditer(words) if not piece.marks.keys() & {"computed", "cited"} else ():
@@ -177,13 +179,14 @@ def check_numbers(page):
 
 
 def original_of(path):
-    """README.md for README.zh-CN.md, docs/X.md for docs/zh-CN/X.md; the path itself of a page that translates none."""
+    """Returns the page that a translation translates: README.md for README.zh-CN.md, docs/X.md for docs/zh-CN/X.md.
+    Returns the path itself for a page that is no translation."""
     return Path(re.sub(r"\.[a-z]{2}-[A-Z]{2}(?=\.md$)|/[a-z]{2}-[A-Z]{2}(?=/[^/]+$)", "", str(path)))
 
 
 def held(page):
-    """What a page and its translation must both have: {what: [text]}. A link to a heading has a name in the page's
-    language, so only its page counts."""
+    """Returns what a page and its translation must have in common: {what: [text]}. Of a link to a heading only the
+    page counts, because the heading's name is in the page's language."""
     words = document.blanked("\n\n".join(piece.text for piece in page.of_kind(*PROSE)), document.COMMENT,
                              document.CODE_SPAN, re.compile(r"\]\([^)]*\)|<[^>]*>"))
     return {"headings": [piece.text.split(" ")[0] for piece in page.of_kind("heading")],
@@ -194,7 +197,7 @@ def held(page):
 
 
 def check_translation(page):
-    """Reports what the page lacks of the one that it translates, and what it has beside."""
+    """Reports what a translation lacks, and what it has in addition to its original."""
     original = held(page_at(original_of(page.path))) if original_of(page.path) != page.path else {}
     for what, expected in original.items():
         expected, found = Counter(expected), Counter(held(page)[what])
@@ -206,7 +209,8 @@ def check_translation(page):
 # ---- sessions: what their commands print on standard output, on a machine without a GPU
 
 def environment(folder):
-    """Of a machine without a GPU: scripts find a nvidia-smi that shows none. gdb breaks lines at COLUMNS."""
+    """Returns the environment of a machine without a GPU: scripts find a nvidia-smi that shows no GPU. COLUMNS is
+    where gdb breaks lines."""
     path = Path(folder) / "nvidia-smi"
     path.write_text("#!/bin/sh\nexit 9\n")
     path.chmod(0o755)
@@ -215,7 +219,8 @@ def environment(folder):
 
 
 def run_sessions(pages):
-    """Runs all sessions, of a translation the original's, and says which it skips. Returns how many it ran."""
+    """Runs all sessions and reports the skipped ones. A translation's sessions are those of the original. Returns how
+    many were run."""
     blocks = [(page, block) for page in pages for block in page.of_kind("code")
               if block.language == "console" and "seen on" not in block.marks
               and page.path == original_of(page.path) and page.path.name != "NOTES.md"]
@@ -231,8 +236,8 @@ def run_sessions(pages):
 
 
 def run_session(page, block, env):
-    """Builds what it names in build/. In a session of gdb, which echoes nothing, what follows each prompt is given to
-    it."""
+    """Builds the programs in build/ that the session names, then runs it. In a session of gdb, which does not echo its
+    input, the text after each prompt is the input."""
     if not block.text.startswith("$ "):
         page.error(block.line, "a console block starts with a line '$ command'")
     for line, command, start, shown in commands_of(block):
@@ -255,7 +260,8 @@ def run_session(page, block, env):
 
 
 def compare(page, line, shown, printed):
-    """Is `printed` what is shown from a line of the page on? Blanks at the end of a line or of all do not count."""
+    """Compares `printed` with the lines shown from a line of the page on. Blanks at the ends of lines and of the text
+    are ignored."""
     wanted, got = ("\n".join(one.expandtabs().rstrip() for one in lines).rstrip("\n").split("\n")
                    for lines in (shown, printed.splitlines()))
     wrong = document.first_difference(wanted, got)

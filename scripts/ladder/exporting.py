@@ -1,4 +1,4 @@
-"""A step as one flat .cu file with its own main; the declarations of a source."""
+"""Writes a step as one flat .cu file with its own main, and splits a source into declarations."""
 import re
 
 import ladder
@@ -18,7 +18,7 @@ PRELUDE = """\
   } while (0)
 """
 
-# In place of ours, which all steps of a program share.
+# Replaces the project's scratch memory, which all steps of a program share.
 SCRATCH = """\
 // Device memory for `count` elements that stays allocated for the next call.
 template <typename T, typename Tag = T>
@@ -30,7 +30,7 @@ T* scratch(std::size_t count) {
 """
 
 CHECK = """\
-// Says PASS, or where `got` is first further than bound[i] from want[i]. NaN is right only where it is wanted.
+// Prints PASS, or the first element of got that differs from want by more than its bound. NaN must match NaN.
 template <typename T>
 bool check(const std::vector<T>& got, const std::vector<double>& want, const std::vector<double>& bound) {
   for (std::size_t i = 0; i < want.size(); ++i) {
@@ -45,7 +45,7 @@ bool check(const std::vector<T>& got, const std::vector<double>& want, const std
 """
 
 TIME = """\
-  // Time: the mean of 20 launches, one after another, after the one above.
+  // Time: the mean of 20 consecutive launches, after the one above.
   cudaEvent_t start, stop;
   CUDA_CHECK(cudaEventCreate(&start));
   CUDA_CHECK(cudaEventCreate(&stop));
@@ -63,25 +63,26 @@ TIME_LINE = re.compile(r"^ *// TIME: (?P<call>.*;) (?P<unit>GB/s|TFLOP/s) of (?P
 FACTOR = {"GB/s": "1e-6", "TFLOP/s": "1e-9"}  # of work per ms
 
 FOR_CPU = re.compile(r"^#ifdef CUDA_EMU\n.*?^#else\n(.*?)^#endif\n", re.MULTILINE | re.DOTALL)
-# What programs for any shape compile in its place for GPUs that lack an instruction; a step names the GPU it needs.
+# Code that programs for any shape compile for GPUs without an instruction. An export drops it: a step names its GPU.
 FOR_OLDER_GPUS = re.compile(r"^#if !defined\(__CUDA_ARCH__\) \|\| [^\n]*\n(.*?)^#else\n.*?^#endif[^\n]*\n",
                             re.MULTILINE | re.DOTALL)
 
-PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # with two levels of them inside
+PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"  # with up to two nested levels
 TEMPLATE_HEADS = r"(?:template\s*<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>\s*)*"
 
 
 def words_of(code):
-    """Its names, but for qualified ones and members: Sum in cub::DeviceReduce::Sum is none of ours."""
+    """Returns the names in the code, without qualified names and members: Sum in cub::DeviceReduce::Sum is not the
+    project's."""
     return set(re.findall(r"(?<!::)(?<!\.)(?<!->)\b[A-Za-z_]\w*", code))
 
 
 def declared_names(code):
-    """Those that a piece of code at namespace scope declares."""
+    """Returns the names that a piece of code at namespace scope declares."""
     code = re.sub(TEMPLATE_HEADS, "", code, count=1)
     code = re.sub(rf"\b(?:__launch_bounds__|__cluster_dims__|alignas)\s*{PARENTHESES}", "", code)
     kind = re.match(r"(?:#\s*define|struct|class|union|enum(?:\s+class)?|using)\s+(\w+)", code)
-    if kind:  # the values of a plain enum are names of the enclosing scope
+    if kind:  # a plain enum declares its values in the enclosing scope
         values = re.match(r"enum(?!\s+class)[^{]*(\{[^}]*\})", code)
         return {kind[1], *re.findall(r"(\w+)\s*(?:=[^,}]*)?(?=[,}])", values[1] if values else "")}
     head = re.split(r"[({=;]", code, maxsplit=1)[0]
@@ -92,7 +93,8 @@ def declared_names(code):
 
 
 class Declaration:
-    """A piece of a file at namespace scope: text with the comment above it, the names it declares, those it uses."""
+    """A declaration at namespace scope: its text with the comment above it, the names it declares, and the names it
+    uses."""
 
     def __init__(self, text):
         self.text = text.strip()
@@ -102,7 +104,8 @@ class Declaration:
 
 
 def declarations(text):
-    """A text's Declarations: preprocessor lines, else all up to a line that ends in ; or } outside of brackets."""
+    """Splits a text into Declarations. One is a preprocessor line, or the text up to a line that ends in ; or }
+    outside of brackets."""
     found, lines, code, depth = [], [], "", 0
     for line, blanked in zip(text.splitlines(), cuda_source.blanked(text).splitlines()):
         lines.append(line)
@@ -116,7 +119,8 @@ def declarations(text):
 
 
 def declarations_of(step):
-    """(the declarations of a step's file and of the headers that it includes; what they include as <...>)"""
+    """Returns (the declarations of a step's file and of the headers that it includes; the headers included as
+    <...>)."""
     found, system, seen = [], set(HEADERS), set()
 
     def read(path, text):
@@ -132,14 +136,14 @@ def declarations_of(step):
                 if header not in seen and header.name != "problem.hpp" and header.parent.name != "runner":
                     read(header, header.read_text())
 
-    read(step.path, step.path.read_text()[len(cuda_source.head(step.path)):])  # its head begins the export
+    read(step.path, step.path.read_text()[len(cuda_source.head(step.path)):])  # without its head, written first
     found = [Declaration(SCRATCH) if "scratch" in one.names else one for one in found]
     harness = {"ladder", "LADDER_STEP"}
     return [one for one in found if not one.words & harness and not one.text.endswith("#pragma once")], system
 
 
 def needed_by(main, found):
-    """Those of the declarations that main reaches."""
+    """Returns the declarations that main uses, directly or indirectly."""
     own = {"CUDA_CHECK"}.union(*(declaration.names for declaration in declarations(main)))
     words, chosen, size = words_of(cuda_source.blanked(main)), set(), -1
     while len(chosen) > size:
@@ -150,9 +154,9 @@ def needed_by(main, found):
 
 
 def main_of(step):
-    """The main for a step, from export*.inc in its kernel's folder or, of several kernels, in the family's: the file
-    with a line '// kernel: KERNEL [| NAME = text]...', or with '// step: STEP' and the like, and first its lines
-    '// torch: ...' (torch_export.py). None if there is none."""
+    """Returns the main for a step, or None. It comes from export*.inc in the kernel's folder or, for several kernels,
+    in the family's folder. The file is the one with a line '// kernel: KERNEL [| NAME = text]...' or '// step: STEP
+    ...'. Lines '// torch: ...' stay at its beginning (torch_export.py)."""
     for path in sorted(path for folder in (step.folder, step.folder.parent) for path in folder.glob("export*.inc")):
         text = path.read_text()
         found = re.search(rf"^// (?:kernel: {step.kernel}|step: {step.name})(?: \| (.*))?$", text, re.MULTILINE)
@@ -160,7 +164,7 @@ def main_of(step):
             continue
         text = re.sub(r"^// (?:kernel|step): .*\n", "", text, flags=re.MULTILINE)
         launch = re.search(r"^LADDER_STEP\(\w+, ([\w:]+)", step.path.read_text(), re.MULTILINE)
-        if launch:  # a step may register a function of a header
+        if launch:  # a step may register a function from a header
             text = re.sub(r"\blaunch(?=\()", launch[1], text)
         for setting in filter(None, (found[1] or "").split(" | ")):
             name, value = setting.split(" = ", 1)
@@ -170,16 +174,16 @@ def main_of(step):
 
 
 def build_options(step):
-    """(the architecture, or "" for any; the libraries) as options of nvcc."""
+    """Returns (the architecture, or "" for any; the libraries) as options of nvcc."""
     text = step.path.read_text()
-    needs = re.search(r"^// needs: sm_(\d+a)", text, re.MULTILINE)  # what is for one GPU alone
+    needs = re.search(r"^// needs: sm_(\d+a)", text, re.MULTILINE)  # code for one architecture only
     arch = f"-gencode=arch=compute_{needs[1]},code=sm_{needs[1]}" if needs else ""
     return arch, [f"-l{name}" for name in re.findall(r"^// links: (\w+)", text, re.MULTILINE)]
 
 
 def code_for(step, main, prelude):
-    """The step's head without what the build reads, its includes, CUDA_CHECK, and what a main reaches, with a blank
-    line between declarations of more than one line."""
+    """Returns the step's head without the lines that the build reads, then its includes, CUDA_CHECK, and the code that
+    main uses. A blank line separates declarations of more than one line."""
     found, system = declarations_of(step)
     head = re.sub(r"^// (needs|links): .*\n", "", cuda_source.head(step.path), flags=re.MULTILINE)
     includes = "".join(f"#include {header}\n" for header in sorted(system))
@@ -190,7 +194,7 @@ def code_for(step, main, prelude):
 
 
 def flat(step):
-    """The whole file."""
+    """Returns the text of the flat file."""
     main = main_of(step)
     if main is None:
         ladder.fail(f"no export*.inc has a main for {step.kernel}")

@@ -1,4 +1,4 @@
-"""The figures of <kernel>/results/<gpu>.json: reading and writing them, and the digest of the code they belong to."""
+"""Reads and writes the figures in <kernel>/results/<gpu>.json, and computes the digest of the code they belong to."""
 import collections
 import datetime
 import functools
@@ -11,19 +11,19 @@ import subprocess
 import ladder
 from ladder import cuda_source
 
-# Both search the text that code() returns. Device code or a launch; a function that is __host__ __device__, such as
-# ceil_div, is neither.
+# Both patterns search the text that code() returns. MEASURED matches device code or a launch, but no function that is
+# __host__ __device__, such as ceil_div.
 MEASURED = re.compile(r"__global__|(?<!__host__ )__device__|< < <|cudaLaunch")
-PROBLEM = re.compile(r"\bkernel \( \) const override")  # the class of a problem names its kernel
-# Kernels where arithmetic decides, and what libraries are called in words.
+PROBLEM = re.compile(r"\bkernel \( \) const override")  # only the class of a problem has it
+# Kernels limited by arithmetic, and the names of the libraries in text.
 IN_TFLOPS = ("sgemm", "sgemm_accuracy", "sgemm_tf32", "gemm_bf16", "linear", "linear_batched", "linear_residual",
              "gemm_int8", "gemm_fp8", "gemm_fp8_blocks", "aat", "conv2d_channels",
              "attention", "attention_bf16", "nms")
 LIBRARIES = {"cub": "CUB", "cublas": "cuBLAS", "cublaslt": "cuBLASLt", "cudnn": "cuDNN", "cusparse": "cuSPARSE",
              "thrust": "Thrust", "memcpy": "cudaMemcpy"}
-REFERENCE = ("h200", "h100-80gb-hbm3")  # the cards of the heads and the charts; other cards come after them
-LISTS = ("entries", "counters", "random")  # of scripts/bench, scripts/profile --record, scripts/bench --random
-# What scripts/tables writes into a document, <!-- KIND OPTIONS -->; it describes them.
+REFERENCE = ("h200", "h100-80gb-hbm3")  # cards of the heads and charts, listed before others
+LISTS = ("entries", "counters", "random")  # by scripts/bench, scripts/profile --record, scripts/bench --random
+# A generated block of a document, <!-- KIND OPTIONS -->; scripts/tables writes it, and its --help describes it.
 BLOCK = re.compile(r"^(<!-- (table|counters|random)\b([^\n]*?) -->\n)(?:(?!<!--).)*^(<!-- end -->)$",
                    re.MULTILINE | re.DOTALL)
 
@@ -31,15 +31,16 @@ BLOCK = re.compile(r"^(<!-- (table|counters|random)\b([^\n]*?) -->\n)(?:(?!<!--)
 # ---- the digest of a step's code
 
 def code(text):
-    """A source's code in one line: no comments, no includes, no #pragma once, its words and signs one blank apart."""
+    """Returns a source's code in one line, its tokens separated by one blank, without comments, includes and #pragma
+    once."""
     text = cuda_source.without_comments(text, " ")
     return cuda_source.words(re.sub(r"(?m)^[ \t]*#[ \t]*(include\b|pragma[ \t]+once\b).*$", "", text))
 
 
 def digest(path):
-    """Names the code of the step at `path`: the same for as long as no more than comments, white space, the names of
-    files and what is not measured change. Measured is the step, and its headers, such as those that say which kernel
-    takes which shape; of the problem's headers and the runner's only those that hold device code or a launch."""
+    """Returns the digest of the code measured for the step at `path`. It changes with the step and its headers, such
+    as those that choose a kernel by shape. Of the problem's and the runner's headers only those with device code or a
+    launch count. Comments, white space and file names do not count."""
     texts = {file: code(file.read_text()) for file in cuda_source.included(path)}
     step, *headers = texts
     of_checks = [ladder.ROOT / "common/ladder.cuh"] + [file for file in headers if PROBLEM.search(texts[file])]
@@ -50,7 +51,8 @@ def digest(path):
 
 @functools.lru_cache(None)
 def digest_of(kernel, step_id=None):
-    """That of a step, or of all steps of a kernel together, as they are now; None for a step that there is no more."""
+    """Returns the current digest of a step, or of all steps of a kernel together; None for a step that no longer
+    exists."""
     steps = ladder.kernels().get(kernel, [])
     if step_id is not None:
         return next((digest(step.path) for step in steps if step.id == step_id), None)
@@ -58,30 +60,31 @@ def digest_of(kernel, step_id=None):
 
 
 def is_current(entry):
-    """Was this entry, or summary of random shapes, measured with the code as it is now?"""
+    """Returns whether an entry, or a summary of random shapes, was measured with the code as it is now."""
     return entry["code"] == digest_of(entry["kernel"], entry.get("step"))
 
 
 # ---- results files
 
 def card_name(gpu):
-    """Of its files: NVIDIA H100 80GB HBM3 -> h100-80gb-hbm3"""
+    """Returns the card's name in file names: NVIDIA H100 80GB HBM3 -> h100-80gb-hbm3"""
     return re.sub(r"[^a-z0-9]+", "-", re.sub(r"^nvidia[ -]+", "", gpu.lower())).strip("-")
 
 
 def short_name(card):
-    """h100-80gb-hbm3 -> H100, geforce-rtx-4090 -> RTX 4090, a100-80gb-pcie -> A100 PCIE"""
+    """Returns the card's name in text: h100-80gb-hbm3 -> H100, geforce-rtx-4090 -> RTX 4090, a100-80gb-pcie -> A100
+    PCIE"""
     words = [word for word in card.split("-") if not re.fullmatch(r"geforce|tesla|quadro|\d+gb|hbm\w*|sxm\d*", word)]
     return " ".join(words or [card]).upper()
 
 
 def read_all():
-    """The contents of all results files: {<kernel>/results/<card>.json: its head, and the lists of LISTS}."""
+    """Returns the contents of all results files: {<kernel>/results/<card>.json: its head, and the lists of LISTS}."""
     return {path: json.loads(path.read_text()) for path in sorted(ladder.ROOT.glob("*/*/results/*.json"))}
 
 
 def to_text(contents):
-    """JSON with one entry a line, so that diffs read well."""
+    """Returns JSON with one entry per line, so that diffs are readable."""
     values = {name: json.dumps(value) if name not in LISTS else
               "[\n" + ",\n".join(f"    {json.dumps(entry)}" for entry in value) + "\n  ]"
               for name, value in contents.items()}
@@ -89,7 +92,8 @@ def to_text(contents):
 
 
 def write(texts, check=False):
-    """Writes those of {path: text} that have other text; with `check` nothing: the script fails instead."""
+    """Writes the files of {path: text} whose text differs. With `check` it writes nothing, and ends the script with an
+    error instead."""
     changed = {path: text for path, text in texts.items() if not path.exists() or path.read_text() != text}
     if check and changed:
         ladder.fail(f"{len(changed)} files are not of today's results; scripts/{ladder.script_name()} writes them: "
@@ -101,8 +105,8 @@ def write(texts, check=False):
 
 
 def merged(old, new):
-    """The entries of a file with new ones in their places: a step's figures at all sizes, its counters of the same run.
-    Those of steps and kernels that are no more are left out."""
+    """Returns a file's entries with the new ones in place of old ones: a step's figures at all sizes, or its counters
+    of the same run. Entries of steps and kernels that no longer exist are dropped."""
     def place(entry):
         return step_name(entry), *((str(entry["size"]), entry["misaligned"]) if "misaligned" in entry else ())
 
@@ -114,8 +118,9 @@ def merged(old, new):
 
 
 def update(folder, head, **new):
-    """Puts lists of entries, which get the digests of today's code, into the file of a kernel's folder for the card
-    that `head` names; what else it holds stays, the head too where nothing but counters and random shapes is new."""
+    """Adds digests of the current code to lists of new entries, and merges them into the file of a kernel's folder for
+    the card that `head` names. The rest of the file stays, including the head if only counters and random shapes are
+    new."""
     for entry in itertools.chain(*new.values()):
         entry["code"] = digest_of(entry["kernel"], entry.get("step"))
     path = folder / "results" / f"{card_name(head['gpu'])}.json"
@@ -126,7 +131,7 @@ def update(folder, head, **new):
 
 
 def head(executable):
-    """The head of a file of this machine's GPU: gpu, driver, cuda, date."""
+    """Returns the head of a file for this machine's GPU: gpu, driver, cuda, date."""
     done = subprocess.run([executable, "--device"], stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         ladder.fail("the programs find no CUDA device", done.returncode)
@@ -137,7 +142,7 @@ def head(executable):
 
 
 def step_name(entry):
-    """The kernel's of a summary of its random shapes."""
+    """Returns an entry's step name, or the kernel's name for a summary of random shapes."""
     return f"{entry['kernel']}_{entry['step']}" if "step" in entry else entry["kernel"]
 
 
@@ -157,9 +162,9 @@ def size_text(size):
 
 
 def labels(entries):
-    """What to call the sizes of these entries, in their order: {(("n", 16777216),): "2^24"}. Dimensions that are the
-    same in all of them are left out, and three equal ones are said once. One that some of them lack is named,
-    2048x2048/causal=1, and so are up to three if only the first is left out."""
+    """Returns the labels of these entries' sizes, in order: {(("n", 16777216),): "2^24"}. A dimension that is the same
+    in all of them is left out, and three equal ones are written once. A dimension that some sizes lack is written with
+    its name, 2048x2048/causal=1. So are up to three dimensions if only the first is left out."""
     sizes = sorted(set(map(size_of, entries)), key=lambda size: [value for _, value in size])
     names = list(dict.fromkeys(name for size in sizes for name, _ in size))
     optional = [name for name in names if any(name not in dict(size) for size in sizes)]
@@ -179,12 +184,12 @@ def labels(entries):
 # ---- the current figures of all kernels
 
 class Figures:
-    """All figures: which cards there are, and what is shown of each kernel: the current figures, and older ones whose
-    commit is known; those have "at", such as " at 5d3f697", which follows the card's or the step's name."""
+    """The figures of all cards and kernels. Shown are current figures, and older ones whose commit is known. An older
+    one has "at", such as " at 5d3f697", which follows the card's or the step's name."""
 
     def __init__(self, results, current=is_current, kernels=None):
         self.kernels = kernels or ladder.kernels()  # {kernel: [Step]}
-        self.entries = collections.defaultdict(list)  # of all steps, not shown ones too: {kernel: [entry]}
+        self.entries = collections.defaultdict(list)  # of all steps, including figures not shown: {kernel: [entry]}
         self.shown = {kind: collections.defaultdict(list) for kind in LISTS}  # {kind: {(kernel, card): [entry]}}
         self.stale = {}  # {card: {step name, or kernel for its random shapes: None}}, in the order of the files
         for (path, contents), kind in itertools.product(results.items(), LISTS):
@@ -201,19 +206,19 @@ class Figures:
         self.labels = {kernel: labels(entries) for kernel, entries in self.entries.items()}
 
     def measured(self, kernel):
-        """The steps with figures of any card, stale ones too: a reader's own step has none."""
+        """Returns the steps that have figures for any card, stale ones included. A reader's own step has none."""
         known = {entry["step"] for entry in self.entries[kernel]}
         return [step for step in self.kernels[kernel] if step.id in known]
 
     def of(self, kernel, card):
-        """{(step id, size): entry}"""
+        """Returns {(step id, size): entry}."""
         return {(entry["step"], size_of(entry)): entry for entry in self.shown["entries"][kernel, card]}
 
     def cards_of(self, kernel):
         return [card for card in self.cards if self.shown["entries"][kernel, card]]
 
     def sizes(self, kernel, named):
-        """The sizes that are called so."""
+        """Returns the sizes with these labels."""
         known = {label: size for size, label in self.labels[kernel].items()}
         for label in named:
             if label not in known:
@@ -221,14 +226,14 @@ class Figures:
         return [known[label] for label in named]
 
     def head_size(self, kernel, options):
-        """The one size at which a kernel's steps are compared; None where nothing is measured."""
+        """Returns the one size at which a kernel's steps are compared, or None if nothing is measured."""
         sizes = self.sizes(kernel, options["head"]) or list(self.labels.get(kernel, []))
         even = [size for size in sizes if all(value % 2 == 0 for _, value in size)] or sizes
         return even[:3][-1] if sizes else None
 
 
 def rate(entry):
-    """What a step is measured by: TFLOP/s where arithmetic decides, else useful GB/s."""
+    """Returns a step's rate: TFLOP/s for kernels limited by arithmetic, else useful GB/s."""
     return entry["tflops" if entry["kernel"] in IN_TFLOPS else "gbps"]
 
 
@@ -246,7 +251,7 @@ def ratio(value):
 
 
 def name_in_text(step_id):
-    """What a step is called in a sentence: step 07, any_shape."""
+    """Returns a step's name in a sentence: step 07, any_shape."""
     return f"step {step_id[:2]}" if step_id[:2].isdigit() else step_id
 
 
@@ -255,13 +260,14 @@ def rate_text(entry):
 
 
 def library(steps):
-    """What the library is called that step 00 of these steps calls; None where there is no step 00."""
+    """Returns the name of the library that step 00 of these steps calls, or None if there is no step 00."""
     idea = steps[0].id[len("00_"):]
     return LIBRARIES.get(idea, idea) if steps[0].is_vendor else None
 
 
 def ceiling_name(step):
-    """What bounds the step's kernel, as the class of its problem says, or else the nearest of its bases that does."""
+    """Returns the name of what bounds the step's kernel. The problem's class or its nearest base class defines it; the
+    default is copy."""
     name = re.search(r"LADDER_STEP\(\s*(\w+)", step.path.read_text())[1]
     for _, body in cuda_source.chain(name, {file: file.read_text() for file in cuda_source.included(step.path)}):
         own = re.search(r'ceiling_name\(\) const override { return "(\w+)"|Ceiling::(read)', body)
@@ -273,13 +279,13 @@ def ceiling_name(step):
 # ---- what the chapters show of them
 
 def documents():
-    """All pages that are checked; not the notes beside them."""
+    """Returns all pages that are checked. NOTES.md files are not among them."""
     patterns = "*.md", "docs/**/*.md", "*/README.md", "*/*/README.md"
     return [path for pattern in patterns for path in sorted(ladder.ROOT.glob(pattern))]
 
 
 def options_of(words):
-    """The sizes that the line of a table names, by their labels."""
+    """Returns the sizes that a table's line names, as labels."""
     found = {"shown": [], "head": [], "chart": []}
     for word in words:
         option, listed = re.fullmatch(r"(?:(head|chart)=)?(.*)", word).groups()
@@ -288,7 +294,8 @@ def options_of(words):
 
 
 def options_of_tables():
-    """The same of each kernel's table: {kernel: {"head": ["2^28"], ...}}; nothing named for one that has none."""
+    """Returns the same for each kernel's table: {kernel: {"head": ["2^28"], ...}}. The lists are empty for a kernel
+    without a table."""
     blocks = [block for path in documents() for block in BLOCK.finditer(path.read_text()) if block[2] == "table"]
     found = {kernel: options_of(words) for kernel, *words in (block[3].split() for block in blocks)}
     return collections.defaultdict(lambda: options_of([]), found)

@@ -1,6 +1,6 @@
-"""Films: what scripts/explain --play shows of a small run, event by event. The traced build keeps the events
-(--trace --json --events); here they are put in order, cut to size and written into a page, which film.js plays. The
-format is in scripts/README.md."""
+"""Makes the films that scripts/explain --play shows of a small run, event by event. The traced build records the
+events (--trace --json --events). This module orders them, cuts them to size, and writes them into a page, which
+film.js plays. scripts/README.md describes the format."""
 import collections
 import itertools
 import json
@@ -12,18 +12,18 @@ import sys
 import ladder
 from ladder import candidates, checked_run, diagnosis, figures, report, traces
 
-SMALL = {1: [500], 2: [64, 64], 3: [32, 32, 64]}  # lengths where the command line gives none, by their number
-SMALLEST = 8  # where there are more dimensions
-LENGTHS = 1, 2, 5, 17, 33, 65, 129, 257  # that are tried in place of those that fail
-MOST_BYTES = 2_400_000  # of a page's events
-POLLS = 4  # of a thread that spins
-MOST_RACES = 3  # that are named
-BEFORE = 12  # events that are played before what is wrong
-CHECK_S, HANGS_S = 5, 10  # CPU seconds: of sizes tried on what is not right, and of a thread that does not end
+SMALL = {1: [500], 2: [64, 64], 3: [32, 32, 64]}  # {number of dimensions: default lengths}
+SMALLEST = 8  # default length with more dimensions
+LENGTHS = 1, 2, 5, 17, 33, 65, 129, 257  # tried in place of lengths that fail
+MOST_BYTES = 2_400_000  # limit for the events of a page
+POLLS = 4  # shown for a thread that spins
+MOST_RACES = 3  # limit for the races that are named
+BEFORE = 12  # events played before the error
+CHECK_S, HANGS_S = 5, 10  # CPU seconds for trying sizes of a wrong program, and for a thread that does not end
 FIELDS = ["launch", "block", "warp", "line", "lanes", "units", "ideal", "array", "at", "words", "executed", "passes"]
 DOES = {"load": "loads it", "store": "stores it", "atomic": "changes it by an atomic operation"}
 LINE = ["file", "line", "kind", "what", "type", "space", "op", "width", "async"]
-BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1, "uint8": 1}  # others: 4
+BYTES_OF = {"float16": 2, "bfloat16": 2, "int64": 8, "int8": 1, "uint8": 1}  # other types: 4
 TYPES = {r"float[234]?": "float32", r"u?int[234]?|unsigned int": "int32", r"__half2?": "float16",
          r"__nv_bfloat162?": "bfloat16", r"(unsigned )?long( long)?": "int64", r"signed char": "int8",
          r"unsigned char|bool": "uint8"}
@@ -32,7 +32,8 @@ TYPES = {r"float[234]?": "float32", r"u?int[234]?|unsigned int": "int32", r"__ha
 # ---- running
 
 def failing_run(program):
-    """The options of the smallest run that fails, in the order of threads that it fails in; [] if none does."""
+    """Returns the options of the smallest failing run, and sets the order of threads in which it fails. Returns [] if
+    no run fails."""
     def check(options):
         limited = ["--check", "--smallest-first", f"--seconds={CHECK_S}", *options]
         outcome = checked_run.run(program, limited, 8 * CHECK_S)
@@ -41,7 +42,7 @@ def failing_run(program):
     facts = check([])
     if not facts:
         return []
-    for name in ladder.dims(program):  # the tests have few sizes, and of a length of 0 there is little to see
+    for name in ladder.dims(program):  # the tests have few sizes, and a length of 0 shows little
         given = next(one for one in facts["options"] if one.startswith(f"--{name}="))
         lengths = (one for one in LENGTHS if given.endswith("=0") or one < int(given.partition("=")[2]))
         sizes = ([f"--{name}={one}" if old == given else old for old in facts["options"]] for one in lengths)
@@ -52,8 +53,8 @@ def failing_run(program):
 
 
 def run(step, options):
-    """The traced run of a step with its events, as scripts/explain --json has it. Without options it is small; of a
-    planted bug, or of a page that is wrong, the smallest that fails."""
+    """Returns a step's traced run with its events, as scripts/explain --json prints it. Without options the run is
+    small; for a planted bug or a wrong submission it is the smallest run that fails."""
     os.environ.setdefault("CUDA_EMU_TIMEOUT", str(HANGS_S))
     ladder.buildable(traces.PRESET, {step.kernel: [step]})
     program = candidates.program_of(traces.PRESET, step)
@@ -63,7 +64,7 @@ def run(step, options):
         dims = ladder.dims(program)
         lengths = SMALL.get(len(dims), [SMALLEST] * len(dims))
         options = [f"--{name}={min(length, most)}" for (name, most), length in zip(dims.items(), lengths)]
-    reported = f"--record={os.devnull}"  # or the backend's reports are not kept
+    reported = f"--record={os.devnull}"  # without it the backend keeps no reports
     return (traces.run(step, program, ["--events", reported, *options]) or sys.exit(2))[0]
 
 
@@ -74,14 +75,14 @@ def lanes_of(mask):
 
 
 def lane_by_lane(event):
-    """An event of several lanes as events of one each."""
+    """Splits an event of several lanes into events of one lane each."""
     for number, lane in enumerate(lanes_of(event["lanes"])):
         own = {key: [event[key][number]] for key in ("executed", "words", "addresses", "from") if key in event}
         yield {**event, **own, "lanes": 1 << lane, "units": 1, "ideal": 1}
 
 
 def thread(event, lane=None):
-    """The thread of an event of one lane, or that of another lane of its warp."""
+    """Returns the thread of an event of one lane, or that of another lane of its warp."""
     return event["launch"], event["block"], event["warp"], event["lanes"].bit_length() - 1 if lane is None else lane
 
 
@@ -90,7 +91,7 @@ def errors(entry):
 
 
 def why_executed(entry):
-    """Why the warps of this run cannot be played in lockstep; empty if they can."""
+    """Returns why the warps of this run cannot be played in lockstep, or an empty text if they can."""
     races, order = any(launch["races"] for launch in entry["launches"]), os.environ.get("CUDA_EMU_ORDER", "forward")
     why = "Accesses race, so what a lane reads depends on who came first." if races else "The launch failed."
     return (f"{why} The film plays the order in which the CPU backend executed the lanes, one after another ({order} "
@@ -98,7 +99,8 @@ def why_executed(entry):
 
 
 def without_polls(events):
-    """Leaves out what a thread that spins does over and over: the same load or atomic operation, of the same value."""
+    """Leaves out the repeated events of a thread that spins: the same load or atomic operation, with the same
+    value."""
     last, times = {}, collections.Counter()
     for event in events:
         own, can_poll = thread(event), event["kind"] == "access" and event["op"] != "store"
@@ -110,12 +112,13 @@ def without_polls(events):
 
 
 def flat(index, extent):
-    """The number that an index has where those of x follow one another: that of a block, or of a thread."""
+    """Returns the linear number of a block or thread index; x varies fastest."""
     return index[0] + extent[0] * (index[1] + extent[1] * index[2])
 
 
 def failures(entry, events):
-    """An event for each error that the backend reports, where it stopped: the thread that it names, and its line."""
+    """Yields an event for each error that the backend reports: the thread that it names, and the line where it
+    stopped."""
     for report_ in errors(entry) if entry["launches"] else ():
         if "thread" in report_:
             launch, number = entry["launches"][-1], flat(report_["thread"], entry["launches"][-1]["block"])
@@ -130,8 +133,9 @@ def failures(entry, events):
 
 
 def in_order(entry, executed):
-    """The events of all launches as they are played; and whether a thread that spins is left out. An event's `turn`
-    says how far its warp is in the program: the barriers that the block has passed, and the warp's events since."""
+    """Returns the events of all launches in the order of the film, and whether events of a spinning thread are left
+    out. An event's `turn` is its warp's progress: the number of barriers that the block has passed, and the warp's
+    events since."""
     events = [{**event, "launch": number} for number, launch in enumerate(entry["launches"])
               for event in launch.get("events", ())]
     barriers, turns = collections.Counter(), collections.Counter()
@@ -153,15 +157,15 @@ def in_order(entry, executed):
 # ---- where memory is
 
 class Memory:
-    """Names the arrays that addresses belong to, in the order of their use; `arrays` is for the film."""
+    """Names the arrays that addresses belong to, in the order of their use. `arrays` is the film's list of arrays."""
 
     def __init__(self, entry):
         self.entry = entry
         self.arrays, self.numbers, self.scratches = [], {}, {}
 
     def find(self, event):
-        """(number of the array, each lane's offset in bytes): the array that the first lane accesses. The offset of
-        what lies outside may be negative, or too large."""
+        """Returns (number of the array, each lane's offset in bytes) for the array that the first lane accesses. An
+        offset outside the array may be negative or too large."""
         array = self.array_of(event)
         key = event["space"], array["name"], array["begin"], *array["extents"]
         if key not in self.numbers:
@@ -178,7 +182,7 @@ class Memory:
             return shared_array(launch["shared_arrays"][event["array"]])
         begin, end = next((one["begin"], one["begin"] + one["bytes"]) for one in launch["allocations"]
                           if one["begin"] <= address < one["begin"] + one["bytes"])
-        for array in self.entry["arrays"]:  # each has an allocation of its own, perhaps with guard bands
+        for array in self.entry["arrays"]:  # each has its own allocation, perhaps with guard bands
             if begin <= array["begin"] < end:
                 element = BYTES_OF.get(array["type"], 4)
                 return {**array, "element": element, "extents": [array["bytes"] // element]}
@@ -187,7 +191,8 @@ class Memory:
         return self.scratches[begin]
 
     def scratch(self, begin, end, event, launch):
-        """Memory that is none of the problem's arrays: named as in the line that uses it first, or by a number."""
+        """Returns an array for memory that does not belong to the problem's arrays. It is named after the variable in
+        the line that uses it first, or by a number."""
         widths = {one["width"] for every in self.entry["launches"] for one in every.get("events", ())
                   if one.get("space") == "global" and begin <= one["addresses"][0] < end}
         element = widths.pop() if len(widths) == 1 else None
@@ -200,7 +205,7 @@ class Memory:
 
 
 def place_name(array, byte):
-    """The element of an array at a byte: tile[3][5]."""
+    """Returns the name of the element at a byte of an array: tile[3][5]."""
     if not array["element"]:
         return f"{array['name']} byte {byte}"
     index, places = byte // array["element"], ""
@@ -211,10 +216,11 @@ def place_name(array, byte):
 
 
 def shared_array(array):
-    """A __shared__ variable for a film. How many elements an extern one has follows from its bytes."""
+    """Returns the film's entry for a __shared__ variable. The number of elements of an extern array follows from its
+    bytes."""
     first, *others = array["extents"] or [1]
     size = array["element"] * math.prod(array["extents"])
-    is_bytes = size != array["bytes"] and array["element"] == 1  # they are cast to something else
+    is_bytes = size != array["bytes"] and array["element"] == 1  # cast to another type
     kind = next((kind for names, kind in TYPES.items() if re.fullmatch(names, array["type"])), None)
     extents = array["extents"] if size == array["bytes"] else [array["bytes"] // size, *others]
     return {**array, "type": None if is_bytes else kind, "extents": extents}
@@ -223,19 +229,19 @@ def shared_array(array):
 # ---- what is wrong, and when
 
 def is_copy(event):
-    """Does the event start an asynchronous copy, which lands later?"""
+    """Returns whether the event starts an asynchronous copy, which lands later."""
     return event["kind"] == "access" and event["async"] and event["op"] == "store"
 
 
 def places_of(event):
-    """What an event of one lane accesses, by words, or a part of one; each block has its own shared memory."""
+    """Returns the words that an event of one lane accesses, even in part. Each block has its own shared memory."""
     own = (event["launch"], event["block"]) if event.get("space") == "shared" else None
     return [(own, event["addresses"][0] + at) for at in range(0, event["width"], 4)] if "addresses" in event else []
 
 
 class Values:
-    """What is known of the values in the accesses of a run that was executed lane by lane. `last`: the place in events
-    of the write of the wrong value, or None."""
+    """The values in the accesses of a run that was executed lane by lane. `last` is the number of the event that
+    writes the wrong value, or None."""
 
     def __init__(self, events, last, arrays):
         self.events = events
@@ -243,9 +249,9 @@ class Values:
         self.flowing = flowing(events, last)
         self.writer = None if last is None else thread(events[last])
         self.words = [dict(zip(places_of(event), event.get("words", [[]])[0])) for event in events]
-        self.unstored = set()  # the loads of shared memory, or of scratch memory, that no thread has stored
-        self.changing = set()  # the writes that change what is there
-        self.writes = collections.defaultdict(list)  # of a thread to a word
+        self.unstored = set()  # loads of shared or scratch memory that no thread has stored to
+        self.changing = set()  # writes that change the value in memory
+        self.writes = collections.defaultdict(list)  # {(thread, word): [events]}
         memory, stored = {}, set()
         for number, (event, words) in enumerate(zip(events, self.words)):
             lands = not is_copy(event)
@@ -260,9 +266,10 @@ class Values:
             memory.update(words if lands else {})
 
     def harm(self, first, second):
-        """How much harm a race does: does the lane that is further in the program come first, and the other's value
-        change by that, can the value be in the wrong one, and does its lane write that? Then the places in events of
-        the accesses that meet: of a load that comes too early, the last store that it should have waited for."""
+        """Returns how harmful a race is, as three flags, and the numbers of the two events that meet. Flag 1: the lane
+        that is further in the program comes first, and the other lane's write changes the value. Flag 2: the value can
+        flow into the wrong result. Flag 3: its lane writes the wrong result. For a load that comes too early, the
+        other event is the last store that it should have waited for."""
         ahead, behind = self.events[first], self.events[second]
         changes, user = first in self.changing, second
         if ahead["op"] == "load":
@@ -275,8 +282,8 @@ class Values:
 
 
 def flowing(events, last):
-    """The events whose values can be in what the last of these wrote: all that its thread had loaded or got, what was
-    stored there last, all that the thread that stored it had loaded, and so on."""
+    """Returns the events whose values can flow into what event `last` wrote: everything that its thread had loaded or
+    received, the last store to each loaded word, everything that the storing thread had loaded, and so on."""
     if last is None:
         return set()
     threads, places, found = {thread(events[last])}, set(), {last}
@@ -296,7 +303,7 @@ def flowing(events, last):
 
 
 def index_text(number, extent):
-    """An index in as many dimensions as there are: 5, (5,0)."""
+    """Returns an index with as many dimensions as the extent has: 5, (5,0)."""
     x, y, z = extent
     index = number % x, number // x % y, number // x // y
     return str(number) if y * z == 1 else "({})".format(",".join(map(str, index[:2 + (z > 1)])))
@@ -309,8 +316,8 @@ def thread_text(event, launch, with_block):
 
 
 def moment_of_race(entry, race, values, memory):
-    """(how much harm it does, the moment when the second of two lanes comes to a word): of those that do most the
-    first; None if the events have none."""
+    """Returns (how harmful the race is, the moment when the second of two lanes accesses the word). Of the most
+    harmful pairs it takes the first. Returns None if the events contain none."""
     found = [values.harm(*(values.numbers[number] for number in both)) for both in race["executed"]
              if values.numbers.keys() >= set(both)]
     if not found:
@@ -336,7 +343,7 @@ def is_whole(entry):
 
 
 def moment_of_value(entry, events):
-    """When the element that is wrong was written last; None where that is not known."""
+    """Returns the moment when the wrong element was written last, or None if that is not known."""
     failure = entry.get("failure", {})
     array = next((one for one in entry["arrays"] if one["name"] == failure.get("buffer")), None)
     if array is None or "seen" not in failure or not is_whole(entry):
@@ -351,7 +358,7 @@ def moment_of_value(entry, events):
 
 
 def moments_of(entry, events, memory):
-    """What is wrong: races first, those that do most harm; then the rest, in order."""
+    """Returns the moments of errors: races first, the most harmful ones first, then the others in order."""
     value = moment_of_value(entry, events)
     races = [race for launch in entry["launches"] for race in launch["races"]]
     values = Values(events, value and value["event"] or None, entry["arrays"]) if races else None
@@ -365,13 +372,13 @@ def moments_of(entry, events, memory):
 # ---- the film
 
 def packed(numbers):
-    """ "8+4" for 8, 12, 16 and so on; other numbers as they are."""
+    """Returns "8+4" for 8, 12, 16 and so on, and other numbers unchanged."""
     steps = {b - a for a, b in zip(numbers, numbers[1:])}
     return f"{numbers[0]}+{steps.pop()}" if len(numbers) > 2 and len(steps) == 1 else numbers
 
 
 def encoded(event, lines, memory):
-    """An event as the film has it."""
+    """Returns an event as the film stores it."""
     line = {key: event[key] for key in LINE if key in event}
     number = lines.setdefault((json.dumps(line), event.get("site")), len(lines))
     words = event.get("words", []) if not is_copy(event) else []
@@ -385,8 +392,8 @@ def encoded(event, lines, memory):
 
 
 def chosen(events, sizes, focus, shown, budget):
-    """The numbers of the events that fit. Left out first is what threads load that are not `shown`, if any are, then
-    the first events for as long as event `focus` would not fit, then the last ones."""
+    """Returns the numbers of the events that fit the budget. Loads of threads that are not in `shown` are left out
+    first, then the first events until event `focus` fits, then the last ones."""
     numbers = range(len(events))
     if shown and sum(sizes) > budget:
         numbers = [number for number in numbers if thread(events[number]) in shown
@@ -398,7 +405,7 @@ def chosen(events, sizes, focus, shown, budget):
 
 
 def warnings(entry):
-    """What the backend warns of, each with its lines."""
+    """Returns the backend's warnings, each with its lines."""
     places = {}
     for one in entry.get("reports", ()):
         if one["kind"] == "warning":
@@ -407,7 +414,7 @@ def warnings(entry):
 
 
 def of(entry, budget=MOST_BYTES):
-    """The film of a run."""
+    """Returns the film of a run."""
     why = why_executed(entry)
     events, spins = in_order(entry, why != "")
     if not events:
@@ -443,11 +450,11 @@ def of(entry, budget=MOST_BYTES):
             "fields": FIELDS, "events": [all_encoded[number] for number in kept]}
 
 
-FRAMES, FRAME_S = 12, 1.5  # of the picture, and seconds of each
+FRAMES, FRAME_S = 12, 1.5  # frames of the picture, and seconds for each
 
 
 def svg_of(entry):
-    """A picture that moves: the requests of one warp, the first ones, drawn as scripts/explain --svg does."""
+    """Returns an animated picture of the first requests of one warp, drawn as scripts/explain --svg draws them."""
     memory = Memory(entry)
     accesses = [event for event in in_order(entry, False)[0]
                 if event["kind"] == "access" and event["space"] in report.DRAW]
@@ -456,7 +463,7 @@ def svg_of(entry):
     for event in own[:FRAMES]:
         number, offsets = memory.find(event)
         array = memory.arrays[number]
-        phase = array["phase"] * (event["space"] == "shared")  # its word 0 may lie in another bank
+        phase = array["phase"] * (event["space"] == "shared")  # its word 0 may not be in bank 0
         served = dict(zip(lanes_of(event["lanes"]), zip([offset + phase for offset in offsets], event["passes"])))
         offsets, passes = zip(*(served.get(lane, (None, None)) for lane in range(32)))
         sample = {"offsets": offsets, "passes": passes, "units": event["units"], "ideal": event["ideal"]}
@@ -476,7 +483,7 @@ def to_json(films):
 
 
 def html_of(films):
-    """The page that plays them, side by side."""
+    """Returns a page that plays the films side by side."""
     folder = ladder.ROOT / "scripts/ladder"
     page = (folder / "film.html").read_text()
     for mark, text in (("/*colours*/", report.COLOURS), ("/*script*/", (folder / "film.js").read_text()),

@@ -1,4 +1,4 @@
-"""Judges a submission: one verdict for each stage, on the CPU backend and, where there is one, on a GPU."""
+"""Judges a submission: one verdict per stage, on the CPU backend and, if there is one, on a GPU."""
 import concurrent.futures
 import shlex
 import shutil
@@ -10,14 +10,14 @@ import ladder
 from ladder import candidates, checked_run, compute_sanitizer, diagnosis, levels, problems, sandbox
 from ladder.diagnosis import COMPILES, ENDS, MEMORY, PATTERN, RACES, RIGHT, SPEED, STAGES
 
-LIMIT_S = 120  # of CPU time, for a submission's full verdict
-CHECKS, FEW = 1 / 2, 1 / 8  # of that for the checks, and for some of them: large sizes may be left out
+LIMIT_S = 120  # CPU time for all stages of a submission
+CHECKS, FEW = 1 / 2, 1 / 8  # shares of it for all checks and for a few; large sizes may be left out
 EXPERIMENT_S = 3
-LONG, LONG_S = 65535 * 32 + 1, 4  # rows or columns, more than gridDim.y counts tiles of 32; seconds for each dimension
-TOOL_MEMORY = 8 << 30  # bytes that compute-sanitizer may hold
-BLOCK_S, SLOW_BLOCK_S = 3, 30  # CPU time in which a thread of a block must end; with sanitizers and counters
+LONG, LONG_S = 65535 * 32 + 1, 4  # a length whose tiles of 32 exceed gridDim.y; seconds for each dimension
+TOOL_MEMORY = 8 << 30  # compute-sanitizer's memory limit, bytes
+BLOCK_S, SLOW_BLOCK_S = 3, 30  # CPU time limit of a thread of a block; SLOW: with sanitizers and counters
 PASSED, FAILED = "passed", "failed"
-NOT_JUDGED = "not judged"  # the time was over: neither right nor wrong
+NOT_JUDGED = "not judged"  # the time was over, so neither right nor wrong
 SKIPPED = "skipped"  # what this machine cannot judge
 
 
@@ -31,16 +31,16 @@ class Verdict(NamedTuple):
     submission: str
     kernel: str
     stages: list
-    failure: diagnosis.Failure  # the first, or None
-    printed: str = ""  # by the submission: in the run that fails, else in a small one
-    remarks: list = []  # {"kind", "text"}: what is wrong with a submission that passes all the same
-    level: str = ""  # of a submission that passes (levels.py)
-    following: str = ""  # the next one, and what is missing for it
+    failure: diagnosis.Failure  # the first one, or None
+    printed: str = ""  # the submission's output in the run that fails, else in a small one
+    remarks: list = []  # {"kind", "text"}: weaknesses that are no failures
+    level: str = ""  # reached by a submission that passes (levels.py)
+    following: str = ""  # the next level, and what is missing for it
     film: str = ""  # the command that plays the run that fails, if the CPU backend can run it
 
     @property
     def not_judged(self):
-        """The names of the stages for which the time was not enough."""
+        """The names of the stages that the time was not enough for."""
         return [] if self.failure else [stage.name for stage in self.stages if stage.state == NOT_JUDGED]
 
     @property
@@ -58,7 +58,7 @@ class OutOfTime(Exception):
 
 
 class Failed(Exception):
-    """args[0] is the diagnosis.Failure."""
+    """Raised with the diagnosis.Failure as args[0]."""
 
 
 REMARKS = {
@@ -80,24 +80,24 @@ NOT_ROBUST = {"alignment", "empty", "NaN", "corner", "grid"}
 
 
 class Judge:
-    """One submission's. `say` gets a line on what takes long. A step of the ladder, a planted bug and a submission made
-    from one must keep the problem's contract to the letter; of other submissions remarks are made where an interviewer
-    would make them. What a stage finds wrong is raised, as Failed."""
+    """Judges one submission. `say` receives a line before each long operation. A step of the ladder, a planted bug,
+    and a submission made from one must satisfy the problem's contract exactly. Other submissions get remarks where an
+    interviewer would make them. A stage that finds an error raises Failed."""
 
     def __init__(self, submission, seconds=LIMIT_S, say=lambda line: None, with_gpu=False):
         self.submission = submission
         self.problem = problems.named(submission.kernel)
-        self.seconds = seconds  # of CPU time, that are left
+        self.seconds = seconds  # CPU time that is left
         self.for_checks, self.for_few_checks = seconds * CHECKS, seconds * FEW
         self.say, self.with_gpu = say, with_gpu
         self.is_strict = candidates.registers_itself(submission.path) and submission.kind != "answer"
-        self.stages = {}  # those judged: {name: Stage}
+        self.stages = {}  # judged so far: {name: Stage}
         self.remarks = {}  # {(kind, about): {"kind", "text"}}
         self.pool = self.folder = None
         self.builds = {}  # {preset: Future of a program}
-        self.printed = ""  # by the submission: in the run that fails, else in a small one
-        self.program = None  # that runs as the submission should, without sanitizers and counters
-        self.traced_run, self.references = None, []  # what was counted, of it and of the ladder's steps
+        self.printed = ""  # the submission's output in the run that fails, else in a small one
+        self.program = None  # the build without sanitizers and counters
+        self.traced_run, self.references = None, []  # counters of the submission and of the ladder's steps
         self.slow = "as fast as the ladder's best steps, on a GPU"  # what is missing for the level fast
 
     # -- building and running
@@ -111,13 +111,13 @@ class Judge:
         return program
 
     def building(self, preset):
-        """The Future of the program for a preset, which is built once."""
+        """Returns the Future of the program for a preset. The program is built once."""
         if preset not in self.builds:
             self.builds[preset] = self.pool.submit(self.build, preset)
         return self.builds[preset]
 
     def run(self, program, *options, order=None, fill=None, seconds=None):
-        """The program's Outcome; it may take so many seconds of CPU time, or what is left."""
+        """Runs a program and returns its Outcome. The limit is `seconds` of CPU time, or what is left."""
         how = {"TIMEOUT": BLOCK_S if program == self.program else SLOW_BLOCK_S, "ORDER": order, "FILL": fill}
         environment = {f"CUDA_EMU_{name}": str(value) for name, value in how.items() if value}
         if self.seconds < 1:
@@ -127,7 +127,8 @@ class Judge:
         return outcome
 
     def check(self, program, *options, within=None, **how):
-        """Checks; `within` so many seconds: leaves out the largest sizes that these are not enough for."""
+        """Runs the program's checks. `within` is a limit in seconds: the largest sizes that do not fit are left
+        out."""
         options = ["--smallest-first", *["--lenient"] * (not self.is_strict), *options]
         options += ["--aligned"] * any(kind == "alignment" for kind, _ in self.remarks)
         if within:
@@ -136,7 +137,7 @@ class Judge:
         return self.run(program, "--check", *options, **how)
 
     def failure_of(self, outcome):
-        """The Failure that an Outcome shows, or None; it keeps the remarks."""
+        """Returns the Failure that an Outcome shows, or None. Keeps the remarks."""
         if not self.is_strict:
             for entry in outcome.entry.get("remarks", []):
                 facts, lesson = entry["failure"], entry.get("lesson", "")
@@ -153,14 +154,15 @@ class Judge:
         return failure
 
     def holds(self, outcome, program=None, **how):
-        """Is it right? False: its time was over. A program's Failure is explained, which ran so."""
+        """Returns True if the outcome is right, False if its time was over. Else raises Failed; with `program`, the
+        failure is explained by runs of it."""
         failure = self.failure_of(outcome)
         if failure and outcome.result.stopped != "time":
             raise Failed(self.explained(program, outcome, failure, **how) if program else failure)
         return failure is None
 
     def remark(self, kind, about=None, **facts):
-        """Keeps one remark of a kind, and of one on a corner or a dimension one about each."""
+        """Keeps one remark of each kind. For corners and dimensions it keeps one for each of them."""
         self.remarks.setdefault((kind, about), {"kind": kind, "text": REMARKS[kind].format(**facts)})
 
     def mark(self, stage, state=PASSED, text=""):
@@ -186,7 +188,7 @@ class Judge:
         if failure:
             failure = failure._replace(section=self.problem.section(failure.section))
             if failure.stage == RIGHT and self.program:
-                self.mark(ENDS)  # it was run to its end
+                self.mark(ENDS)  # it ran to its end
             self.mark(failure.stage, FAILED, failure.what)
             for later in STAGES[STAGES.index(failure.stage) + 1:]:
                 self.stages.pop(later, None)
@@ -213,14 +215,14 @@ class Judge:
         try:
             self.checked(self.program)
         finally:
-            by_nvcc.result()  # it takes longer than most checks; its error replaces what they find
+            by_nvcc.result()  # nvcc takes longer than most checks; its error replaces their findings
         if self.with_gpu:
             self.on_gpu()
         else:
             self.mark(SPEED, SKIPPED, "needs a GPU")
 
     def checked(self, program):
-        """The stages on the CPU backend."""
+        """Judges the stages on the CPU backend."""
         self.say("checking a few small sizes")
         few = self.check(program, "--brief", seconds=self.for_few_checks)
         if few.result.stopped:
@@ -228,7 +230,7 @@ class Judge:
         self.printed = few.printed
         self.say("checking every awkward size, aligned and not")
         outcome = self.check(program, within=self.for_checks)
-        too_long = outcome.result.stopped == "time"  # one check
+        too_long = outcome.result.stopped == "time"  # in a single check
         outcome = few if too_long else outcome
         self.holds(outcome, program)
         left_out, checks = outcome.entry.get("sizes_left") or too_long, outcome.entry["checks"]
@@ -246,8 +248,7 @@ class Judge:
         self.traced()
 
     def many_rows(self, program):
-        """Where a dimension needs more blocks than gridDim.y can count; where CUDA refuses such a launch, that is a
-        remark."""
+        """Checks sizes that need more blocks than gridDim.y can count. A launch that CUDA refuses gets a remark."""
         names = ladder.dims(program)
         for long in names if len(names) > 1 else []:
             sizes = [f"--{name}={LONG if name == long else 1}" for name in names]
@@ -260,7 +261,7 @@ class Judge:
     # -- why it fails
 
     def explained(self, program, outcome, failure, order=None, fill=None):
-        """The Failure with its cause, as far as experiments isolate it."""
+        """Returns the Failure with its cause, as far as experiments isolate it."""
         def passes(*options, order=order, fill=fill):
             if self.seconds < EXPERIMENT_S:
                 return None
@@ -279,14 +280,14 @@ class Judge:
         return failure
 
     def with_address(self, failure):
-        """What AddressSanitizer says of a crash: whose memory it was, and which line left it."""
+        """Adds AddressSanitizer's report to a crash: which memory the address is near, and which line accessed it."""
         self.say("where does that address lie?")
         options = [*failure.facts["options"], f"--data={failure.facts['data']}"] if failure.facts else ["--random-data"]
         outcome = self.check(self.building("cpu-asan").result(), *options, seconds=2 * EXPERIMENT_S)
         return diagnosis.of_outcome(outcome) if outcome.sanitizer else failure
 
     def with_writer(self, failure, order, fill):
-        """With the thread that wrote the wrong value last, and a race at that size."""
+        """Adds the thread that wrote the wrong value last, and a race at that size."""
         self.say("who wrote it?")
         program, facts = self.building("cpu-trace").result(), failure.facts
         again = self.run(program, "--check", *facts["options"], f"--data={facts['data']}", order=order, fill=fill,
@@ -300,7 +301,7 @@ class Judge:
     # -- memory, races, access pattern, speed
 
     def memory(self):
-        """Under AddressSanitizer, on fewer sizes. What only another timing shows, a lost update, may show here
+        """Checks fewer sizes under AddressSanitizer. A lost update, which needs another timing, may show here
         first."""
         program = self.building("cpu-asan").result()
         self.say("under AddressSanitizer")
@@ -308,14 +309,14 @@ class Judge:
             self.mark(MEMORY, text="nothing out of bounds, nothing misaligned")
 
     def traced(self):
-        """Races, and the access pattern beside those of the ladder."""
+        """Judges races, and compares the access pattern with the ladder's."""
         program = self.building("cpu-trace").result()
         self.say("counting accesses")
         step, outcome = self.trace(program)
         if step is None:
             self.holds(outcome)
             return
-        # an error that only this build sees: the host's memory behind a structure's pointer
+        # an error that only this build detects: host memory behind a pointer in a structure
         errors = [report for report in step.get("reports", []) if report["kind"] == "error"]
         failure = diagnosis.of_error(errors[0], step["failure"]) if errors else levels.first_race(step)
         if failure:
@@ -327,13 +328,13 @@ class Judge:
         self.mark(PATTERN, text=levels.compared(step, self.references))
 
     def trace(self, program, *sizes):
-        """(what a traced program counts, None if it did not end; its Outcome)"""
+        """Returns (the counters of a traced program, or None if it did not end; its Outcome)."""
         outcome = self.run(program, "--trace", "--json", *sizes)
         return next(iter(ladder.entries(outcome.result.output)), None), outcome
 
     def on_gpu(self, alone=False):
-        """Is it right on a GPU, and which step of the ladder does it equal? Of a submission that only a GPU runs, all
-        stages; compute-sanitizer takes the CPU backend's place."""
+        """Checks the submission on a GPU, and finds the ladder's step with the same time. With `alone` the CPU backend
+        cannot run the submission, so all stages are judged here, with compute-sanitizer in the CPU backend's place."""
         self.say("on the GPU")
         program = self.building("gpu").result()
         self.program = self.program or program
@@ -357,7 +358,7 @@ class Judge:
                 self.mark(SPEED, text=text)
 
     def sanitized(self, program):
-        """What compute-sanitizer's tools find at two small sizes. The stages memory and races have two tools each."""
+        """Judges memory and races with compute-sanitizer at two small sizes. Each of the two stages has two tools."""
         found = shutil.which("compute-sanitizer")
         for stage in (MEMORY, RACES):
             self.mark(stage, *(PASSED, "by compute-sanitizer") if found else (SKIPPED, "needs compute-sanitizer"))
@@ -377,7 +378,7 @@ class Judge:
 
 
 def text(verdict, color=False):
-    """A verdict as a person reads it: its stages, what the submission printed, remarks, and what it comes to."""
+    """Returns a verdict as text for a reader: its stages, the submission's output, remarks, and the result."""
     indent, failure = " " * 26, verdict.failure
     marks = {PASSED: ("ok", "32"), FAILED: ("FAIL", "31"), NOT_JUDGED: ("?", "33"), SKIPPED: ("-", "2")}
     stages = [f"{verdict.submission} ({verdict.kernel})"]

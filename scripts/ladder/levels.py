@@ -1,9 +1,9 @@
-"""What a traced or a timed run says of a submission beside the steps of its ladder: races, how memory is accessed, and
-how far one that passes has come, in levels.
+"""Compares a traced or a timed run of a submission with the steps of its ladder: races, memory access, and the level
+that a passing submission has reached.
 
-A measure is a level where it tells the ladder's steps apart: some are worse than the best by more than a third.
-Coalesced is one in every ladder, and bank conflicts are wherever a step uses shared memory. The first step that comes
-near the best is the one whose idea reaches the level."""
+A measure is a level if it distinguishes the ladder's steps: some are worse than the best by more than 30 %. Coalesced
+is a level in every ladder, and bank conflicts are one if a step uses shared memory. The level's idea is that of the
+first step near the best."""
 import json
 import math
 import subprocess
@@ -14,14 +14,14 @@ from ladder import diagnosis, figures, traces
 
 SPACES = {"global_load": ("global loads", "sectors"), "global_store": ("global stores", "sectors"),
           "shared_load": ("shared loads", "wavefronts"), "shared_store": ("shared stores", "wavefronts")}
-NEARLY = 1.05  # times as many is still the same
-LADDER_S = 300  # for a run of the ladder's steps
+NEARLY = 1.05  # up to this ratio, counts are the same
+LADDER_S = 300  # limit for a run of the ladder's steps
 RIGHT, ROBUST, COALESCED, NO_CONFLICTS, FAST = "right", "robust", "coalesced", "no bank conflicts", "fast"
-NEAR_BEST = 1.3  # times the best reaches a level
+NEAR_BEST = 1.3  # up to this ratio to the best value, the level is reached
 
 
 def first_race(step):
-    """The diagnosis of the first race of a traced step, or None if it has none."""
+    """Returns the diagnosis of the first race of a traced step, or None."""
     found = ((launch["block"], race) for launch in step["launches"] for race in launch["races"])
     (width, height, _), race = next(found, ((0, 0, 0), None))
     if race is None:
@@ -32,8 +32,8 @@ def first_race(step):
 
 
 def ladder_entries(problem, preset, options, say):
-    """What the ladder's program prints with these options, kept in a file for as long as the program does not change;
-    [] if it does not build or end."""
+    """Returns the entries that the ladder's program prints with these options. They are kept in a file until the
+    program changes. Returns [] if the program does not build or does not end."""
     say(f"the ladder's steps, to compare with; the first time they are built in build/{preset}, a minute or two")
     if ladder.try_build(preset, [f"ladder_{problem.kernel}"], stdout=subprocess.DEVNULL,
                         stderr=subprocess.DEVNULL).returncode != 0:
@@ -54,7 +54,7 @@ def ladder_entries(problem, preset, options, say):
 
 
 def compared(own, references):
-    """One line for each kind of access: units per request, and the steps that have as many or fewer."""
+    """Returns one line for each kind of access: units per request, and the steps that have as many or fewer."""
     lines = []
     mine = traces.Sums(own)
     others = [(step["step"][len(step["kernel"]) + 1:][:2], traces.Sums(step)) for step in references]
@@ -77,12 +77,12 @@ def compared(own, references):
 # ---- levels
 
 def sector_ratio(sums):
-    """Sectors over the fewest that would hold the bytes of each request."""
+    """Returns the sectors over the fewest that would hold the bytes of each request."""
     ideal = sums.total("ideal", "global_load", "global_store")
     return sums.sectors / ideal if ideal else 1.0
 
 
-# name: (measure of a step's sums, as text)
+# {name: (measure of a step's Sums, its text)}
 MEASURES = {
     COALESCED: (sector_ratio, "{:.2f} times the fewest sectors per request"),
     NO_CONFLICTS: (attrgetter("conflicts"), "{:,} wavefronts lost to bank conflicts"),
@@ -92,13 +92,13 @@ MEASURES = {
 
 
 def first_near_best(values):
-    """(the limit of what comes near the best, the first step within it), of {step: value}."""
+    """Returns, for {step: value}, (the limit for values near the best, the first step within it)."""
     limit = NEAR_BEST * min(values.values())
     return limit, next(step for step, value in values.items() if value <= limit)
 
 
 def of_ladder(references):
-    """The levels of a kernel, from the sums of its traced steps, {step: Sums}: [(name, limit, its first step)]."""
+    """Returns a kernel's levels from the sums of its traced steps {step: Sums}: [(name, limit, its first step)]."""
     found = []
     uses_shared = any(sums.total("requests", "shared_load", "shared_store") for sums in references.values())
     for name, (measure, _) in MEASURES.items() if references else []:
@@ -110,13 +110,13 @@ def of_ladder(references):
 
 
 def lanes_and_blocks(sums):
-    """(active lanes of an access to global memory, blocks of the largest launch)"""
+    """Returns (active lanes per access to global memory, blocks of the largest launch)."""
     return (sums.total("lanes", "global_load", "global_store") / sums.requests if sums.requests else 32,
             max((math.prod(launch["grid"]) for launch in sums.entry["launches"]), default=1))
 
 
 def why_serial(own, references):
-    """Why a submission is too serial for the levels above robust; empty if it is not."""
+    """Returns why a submission is too serial for the levels above robust, or an empty text."""
     lanes, blocks = lanes_and_blocks(own)
     least_lanes, least_blocks = map(min, zip(*map(lanes_and_blocks, references)))
     reasons = [f"{lanes:.0f} lane{'s' * (round(lanes) != 1)} of 32"] * (lanes < least_lanes / 2)
@@ -124,8 +124,8 @@ def why_serial(own, references):
 
 
 def speed(own, steps):
-    """(the step of the ladder that a submission equals by its cold time, and the ratio to the library; what is missing
-    for the level fast, empty if nothing is). `steps`: the ladder's, timed on the same GPU."""
+    """Returns (the time, the step of the ladder with the same cold time and the ratio to the library, as text; what is
+    missing for the level fast, or an empty text). `steps` are the ladder's, timed on the same GPU."""
     cold, times = own["cold_us"], {step["step"]: step["cold_us"] for step in steps if not step["step"].startswith("00")}
     limit, first = first_near_best(times) if times else (cold, None)
     equal = min((step for step in times if times[step] >= cold / NEARLY), key=times.get, default=None)
@@ -136,8 +136,8 @@ def speed(own, steps):
 
 
 def standing(own, references, is_robust, ideas, speed):
-    """(a submission's level; the next one, what is missing for it and whose idea reaches it). `own`: its traced run, or
-    None; `ideas`: {step's id: text}; `speed`: what is missing for the level fast, empty if nothing is."""
+    """Returns (a submission's level; the next level, what is missing for it and whose idea reaches it). `own` is its
+    traced run or None, `ideas` is {step's id: text}, and `speed` says what is missing for the level fast."""
     if not is_robust:
         return RIGHT, f"{ROBUST}: see the remarks"
     own = own and traces.Sums(own)

@@ -1,4 +1,5 @@
-"""The mutants of a .cu or .cuh file: each is one small change, made by a rule, in a kernel or in what launches one."""
+"""Makes the mutants of a .cu or .cuh file. Each is one small change, made by a rule, in a kernel or in the host code
+that launches one."""
 import itertools
 import re
 import sys
@@ -11,19 +12,19 @@ import cu2cpp
 
 
 class Mutant(NamedTuple):
-    file: str  # from the top folder
+    file: str  # relative to the top folder
     start: int
     end: int
-    text: str  # what stands in place of the file's [start, end)
+    text: str  # replaces the file's [start, end)
     rule: str
 
     def apply(self, source):
         removed = source[self.start:self.end]
-        missing = removed.count("\n") - self.text.count("\n")  # later lines keep their numbers
+        missing = removed.count("\n") - self.text.count("\n")  # keeps the numbers of later lines
         return source[:self.start] + self.text + "\n" * missing + source[self.end:]
 
     def describe(self, source=None):
-        """The line's number, the code line above it, the line and what it becomes."""
+        """Returns the line's number, the code line above it, the line, and the changed line."""
         source = source or (ladder.ROOT / self.file).read_text()
         number = source.count("\n", 0, self.start)
         lines = source.splitlines()
@@ -31,15 +32,15 @@ class Mutant(NamedTuple):
         return number + 1, above, lines[number].strip(), self.apply(source).splitlines()[number].strip()
 
 
-# Host functions of a step that are no part of its launch: error bounds and what is printed.
+# Host functions of a step that do not belong to its launch: error bounds and output.
 HOST_ONLY = re.compile(r"\b(?:\w*height|\w*roundings|arrivals|figures|touch_pages)\s*\($")
 NO_FUNCTION = re.compile(r"(?:template\s*<.*>\s*)?(?:namespace|class|struct|union|enum)\b|LADDER_STEP|.*\)\s*,")
-# Host code of a header belongs to the steps' launches if it launches, copies or waits.
+# A header's host code belongs to the steps' launches if it launches, copies or waits.
 LAUNCHES = re.compile(r"<<<|\bcuda\w+Async\(|\bscratch<|\b(?:launch_)?pass\(")
 
 
 def mutable_ranges(code, is_step):
-    """(start, end) of the bodies of kernels and of what launches them."""
+    """Returns (start, end) of the bodies of kernels and of the functions that launch them."""
     open_blocks, head_start = [], 0
     for match in re.finditer(r"[;{}]", code):
         if match[0] == "{":
@@ -57,7 +58,7 @@ def mutable_ranges(code, is_step):
 
 
 def swap(*pairs):
-    """A replacement that exchanges the words of each pair wherever the pattern finds one."""
+    """Returns a replacement that exchanges the words of each pair wherever the pattern matches one."""
     table = {a: b for pair in pairs for a, b in (pair, reversed(pair))}
     return lambda match: [match[0].replace(match[1], table[match[1]])]
 
@@ -69,9 +70,9 @@ def line_of(code, offset):
 def off_by_one(match):
     value, suffix = int(match[1]), match[2]
     line = line_of(match.string, match.start())
-    if re.search(r"\bconstexpr\b|\bstatic_assert\b", line):  # tile sizes: others are as right, or do not compile
+    if re.search(r"\bconstexpr\b|\bstatic_assert\b", line):  # tile sizes: other ones are right too, or do not compile
         return []
-    if "__shared__" in line:  # a larger array is as right, and so is one without its padding
+    if "__shared__" in line:  # a larger array is right too, as is one without padding
         return [] if match.string[:match.start()].endswith(" + ") else [f"{value - 1}{suffix}"]
     return [f"{changed}{suffix}" for changed in (value - 1, value + 1) if changed >= 0]
 
@@ -123,7 +124,7 @@ def by_pattern(code, start, end):
 
 
 def guards(code, start, end):
-    """Conditions of if, while and for, and those before a question mark, replaced or without one operand of theirs."""
+    """Yields mutants of conditions of if, while, for and ?: with the condition replaced, or without one operand."""
     for match in re.compile(r"\b(if|while|for) \(| (\?) ").finditer(code, start, end):
         begin, stop = match.end(), match.start()
         if match[2]:
@@ -160,7 +161,7 @@ def ternary_start(code, end):
 
 
 def operands(condition):
-    """The texts between && that no bracket encloses."""
+    """Returns the texts between && that are outside of brackets."""
     found = [""]
     for part in condition.split(" && "):
         found[-1] += part
@@ -202,14 +203,14 @@ def subscripts(code, start, end):
 
 
 def mutants(path, root=ladder.ROOT):
-    """All mutants of a file below `root`, in its order."""
+    """Returns all mutants of a file below `root`, in the order of the file."""
     source = cu2cpp.Source(str(path), {"CUDA_EMU"})
     name = str(path.relative_to(root))
     found = {}
     for start, end in mutable_ranges(source.code, path.suffix == ".cu"):
         for make in (by_pattern, guards, calls, subscripts):
             for begin, stop, text, rule in make(source.code, start, end):
-                measures = "clock64" in line_of(source.code, begin)  # nobody checks how long something took
+                measures = "clock64" in line_of(source.code, begin)  # no check covers measured times
                 if source.text[begin:stop] != text and not measures:
                     found.setdefault((begin, stop, text), Mutant(name, begin, stop, text, rule))
     return [found[key] for key in sorted(found)]

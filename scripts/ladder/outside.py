@@ -1,6 +1,6 @@
-"""Builds files that are not of the tree, a page or a mutant, as the build folder builds its own. CMake has files that
-stand for them, and programs that they are in (ladder_outside in common/cmake/ladder.cmake); what the build system would
-run for those is run here, with other names."""
+"""Builds files outside the source tree, such as submissions and mutants, as the build folder builds its own files.
+CMake has placeholder files and programs for them (ladder_outside in common/cmake/ladder.cmake). The build system's
+commands for a placeholder are run here with other file names."""
 import functools
 import os
 import re
@@ -10,15 +10,15 @@ import subprocess
 import ladder
 from ladder import sandbox
 
-COMPILE_S = 50  # of CPU time
+COMPILE_S = 50  # CPU time
 
 
 class CompileError(Exception):
-    """str() is what the compiler said."""
+    """Raised with the compiler's output."""
 
 
 def run_compiler(words, cwd, seconds):
-    """Returns what the compiler says; CompileError if it fails."""
+    """Runs a compiler and returns its output. Raises CompileError if it fails."""
     done = sandbox.run(words, seconds, folder=cwd, file_size=1 << 28)
     if done.stopped:
         raise CompileError(f"the compiler was stopped: over the limit on {done.stopped}")
@@ -29,14 +29,14 @@ def run_compiler(words, cwd, seconds):
 
 @functools.lru_cache(maxsize=None)
 def command(build, output):
-    """The words of the command that makes a file of a build folder."""
+    """Returns the words of the command that makes a file of a build folder."""
     done = subprocess.run(["ninja", "-t", "commands", "-s", output], cwd=build, check=True, text=True,
                           stdout=subprocess.PIPE)
     return shlex.split(done.stdout.strip().removeprefix(": && ").removesuffix(" && :"))
 
 
 class Builder:
-    """For a build folder that is configured."""
+    """Builds for a build folder that is configured."""
 
     def __init__(self, build):
         self.build = build
@@ -44,7 +44,8 @@ class Builder:
         self.known = {name: words for name, *words in (line.split(";") for line in lines)}
 
     def name(self, kernel):
-        """Of the program that stands for one of this kernel; CMake's target outside_<name> builds what it needs."""
+        """Returns the name of the program that stands for one of this kernel. CMake's target outside_<name> builds
+        what it needs."""
         return kernel if kernel in self.known["programs"] else "page"
 
     def object(self, kind):
@@ -54,8 +55,8 @@ class Builder:
         return run_compiler(words, self.build, COMPILE_S)
 
     def compile(self, source, output, kind="step", includes=(), more="", options=()):
-        """Compiles a .cu file, with `more` behind it, or a .cpp file, to an object; returns the warnings. `kind`: step,
-        or own: with the headers that it includes itself, and none else; `includes`: folders where it finds them, before
+        """Compiles a .cu file, with `more` appended, or a .cpp file to an object; returns the warnings. `kind` is
+        step, or own: only with the headers that the file includes itself. `includes` are folders searched before
         common/."""
         includes = [word for folder in (source.parent, *includes) for word in ("-I", folder)]
         compiled = source
@@ -80,7 +81,7 @@ class Builder:
         return self.run([*words, *includes, *options])
 
     def link(self, kernel, objects, output):
-        """Links a kernel's program, with these objects."""
+        """Links a kernel's program from these objects."""
         program = f"outside/{self.name(kernel)}"
         names = {self.object("step"): objects, program: [output]}
         self.run([name for word in command(self.build, program) for name in names.get(word, [word])])

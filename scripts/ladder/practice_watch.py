@@ -15,7 +15,7 @@ CLEAR = "\033[2J\033[3J\033[H"
 
 
 def list_text(chosen):
-    """A line for each of these problems: whether it is solved, how hard it is, what it is."""
+    """Returns a line for each problem: whether it is solved, its difficulty, its description."""
     solved = progress_file.solved_kernels()
     lines = [f"  {'x' if one.kernel in solved else ' '} {one.kernel:17} {one.difficulty:6} {one.description}"
              for one in chosen]
@@ -23,7 +23,7 @@ def list_text(chosen):
 
 
 def hint_text(problem, number):
-    """The idea of the ladder's step with this number, counted from 1; the script ends if there is none."""
+    """Returns the idea of the ladder's step with this number, counted from 1. Ends the script if there is none."""
     hints = problem.hints()
     if not 1 <= number <= len(hints):
         ladder.usage_error(f"--hint: {problem.kernel} has {len(hints)} hints, 1 to {len(hints)}")
@@ -32,7 +32,8 @@ def hint_text(problem, number):
 
 
 def section_text(section):
-    """The Markdown from a heading that a failure names, "README.md#where-data-live", to the next heading."""
+    """Returns the Markdown of the section that a failure names, "README.md#where-data-live", up to the next
+    heading."""
     name, _, anchor = section.partition("#")
     page = document.Document(ladder.ROOT / name)
     headings = page.of_kind("heading")
@@ -42,16 +43,16 @@ def section_text(section):
 
 
 class Watch:
-    """What is shown; without a terminal, so that tests can use it."""
+    """The state and the text of the screen. It needs no terminal, so tests can use it."""
 
     def __init__(self):
         self.submission = self.verdict = None
         self.hints, self.note = 0, ""
-        self.saved = {}  # submission's path: time of its last change
+        self.saved = {}  # {submission's path: time of its last change}
 
     def step(self):
-        """Judges the submission saved last if one was saved since the last call; True where the screen is to be drawn
-        again."""
+        """Judges the submission saved last if one was saved since the last call. Returns True if the screen must be
+        redrawn."""
         before, self.saved = self.saved, {path: path.stat().st_mtime_ns for path in ladder.PRACTICE.glob("*.cu")}
         fresh = [path for path in self.saved if before.get(path) != self.saved[path]]
         if fresh:
@@ -63,11 +64,11 @@ class Watch:
         return bool(fresh)
 
     def key(self, key):
-        """What a key does; False: quit."""
+        """Handles a key. Returns False for quit."""
         failure = self.verdict and self.verdict.failure
         if key == "l":
             self.note = list_text(problems.problems().values())
-        elif key == "n":  # of the kernels that are not solved, after this one
+        elif key == "n":  # the next unsolved kernel after this one
             begin = problems.named(self.submission.kernel).next if self.submission else problems.FIRST
             problem = problems.suggestion(progress_file.solved_kernels(), begin)
             if problem and not problem.submission.exists():
@@ -95,7 +96,7 @@ class Watch:
 
 
 def watch():
-    """Until q is pressed."""
+    """Runs until q is pressed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         ladder.usage_error("--watch needs a terminal; scripts/judge judges once")
     state = Watch()

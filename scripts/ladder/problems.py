@@ -1,4 +1,4 @@
-"""The problems one can practise, as their headers, steps and the README state them; the template of each."""
+"""The problems to practise, read from their headers, steps and the README, and the template of each."""
 import functools
 import re
 import tempfile
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import ladder
 from ladder import cuda_source, exporting
 
-FIRST = "add"  # where a newcomer begins
+FIRST = "add"  # the first problem for a newcomer
 FIELDS = re.compile(r"// (?P<description>.+)\.\n(?://.*\n)*?"
                     r"// practice: (?P<difficulty>easy|medium|hard), next (?P<next>\w+)\n")
 
@@ -18,14 +18,14 @@ class Problem(NamedTuple):
     kernel: str
     family: str
     header: Path
-    description: str  # its first line, without the stop
+    description: str  # the header's first line, without the full stop
     difficulty: str  # easy, medium or hard
-    next: str  # the kernel to practise after it; these lead through all and back
+    next: str  # the kernel to practise after it; the chain visits all kernels and returns
     class_name: str
-    parameters: tuple  # of launch: ("const float* x", ...)
-    statement: str  # the header's words: what to compute
-    contract: str  # and what launch gets
-    steps: tuple  # but for step 00
+    parameters: tuple  # parameters of launch: ("const float* x", ...)
+    statement: str  # what to compute, in the header's words
+    contract: str  # what launch receives
+    steps: tuple  # without step 00
 
     @property
     def signature(self):
@@ -37,7 +37,7 @@ class Problem(NamedTuple):
 
     @property
     def submission(self):
-        """Where its submission lies."""
+        """The path of its submission."""
         return ladder.PRACTICE / f"{self.kernel}.cu"
 
     @property
@@ -48,24 +48,24 @@ class Problem(NamedTuple):
         return row[1].strip() if row else ""
 
     def section(self, name):
-        """Where a heading of the guide, or of this problem's chapter, is."""
+        """Returns where a heading of the guide, or of this problem's chapter, is."""
         chapter = self.header.with_name("README.md")
         if name == "chapter#traps" and "\n## Traps\n" not in chapter.read_text():
             return ladder.shown(chapter)
         return name.replace("chapter#", f"{ladder.shown(chapter)}#")
 
     def hints(self):
-        """The ideas of the steps, in their order: (step, text)."""
+        """Returns the ideas of the steps, in order: [(step, text)]."""
         return [(step, cuda_source.idea(step.path)) for step in self.steps if not step.is_any_shape]
 
 
 def comment_text(text):
-    """Of lines that begin with //, but for the field that says how to practise the problem."""
+    """Returns the text of lines that begin with //, without the field that says how to practise the problem."""
     return "\n".join(re.sub(r"^\s*// ?", "", line) for line in text.splitlines() if not line.startswith("// practice:"))
 
 
 def parse(kernel, steps):
-    """The problem of a kernel, or None if it is none that one launch function solves. The script ends if the header
+    """Returns the problem of a kernel, or None if one launch function cannot solve it. Ends the script if the header
     lacks what the list shows."""
     header = steps[0].path.with_name(f"{kernel}.cuh")
     steps = tuple(step for step in steps if not step.is_vendor)
@@ -83,7 +83,7 @@ def parse(kernel, steps):
     if not launch:
         return None
     heads = {path: comment_text(cuda_source.head(path)) for path in [header, *(path for path, _ in classes)]}
-    statement = [text for path, text in heads.items() if path == header or " = " in text]  # a formula it refers to
+    statement = [text for path, text in heads.items() if path == header or " = " in text]  # a formula that it uses
     return Problem(kernel, steps[0].family, header, class_name=registered[1], statement="\n\n".join(statement),
                    parameters=tuple(" ".join(text.split()) for text in launch[2].split(",")),
                    contract=comment_text(launch[1]), steps=steps, **fields.groupdict())
@@ -91,13 +91,13 @@ def parse(kernel, steps):
 
 @functools.lru_cache(maxsize=None)
 def problems():
-    """All of them: {kernel: Problem}."""
+    """Returns all problems: {kernel: Problem}."""
     found = {kernel: parse(kernel, steps) for kernel, steps in ladder.kernels().items()}
     return {kernel: problem for kernel, problem in found.items() if problem}
 
 
 def named(name):
-    """The problem of a kernel's name, or the script ends."""
+    """Returns the problem of a kernel. Ends the script if there is none."""
     known = problems()
     wanted = name.rstrip("/").split("/")[-1]
     if wanted in known:
@@ -106,7 +106,8 @@ def named(name):
 
 
 def suggestion(solved, begin=FIRST):
-    """The first problem that is not solved, from the kernel `begin` on, as the headers lead; None if all are."""
+    """Returns the first unsolved problem in the order of the headers, from the kernel `begin` on; None if all are
+    solved."""
     known, name = problems(), begin
     for _ in known:
         if name not in solved:
@@ -115,25 +116,26 @@ def suggestion(solved, begin=FIRST):
 
 
 def wrapped_call(start, arguments, end):
-    """`start(arguments)end` in lines of at most 120 characters, as clang-format breaks them."""
+    """Returns `start(arguments)end` in lines of at most 120 characters, as clang-format breaks them."""
     unbroken = ", ".join(argument.replace(" ", "\0") for argument in arguments.split(", "))
     lines = textwrap.wrap(unbroken, 119 - len(start) - len(end))
     return (start + f"\n{' ' * len(start)}".join(lines) + end).replace("\0", " ")
 
 
 def stated(problem):
-    """What to compute, as comments."""
+    """Returns the problem's statement as comments."""
     text = f"{problem.kernel} ({problem.family})\n\n{problem.statement}\n\n{problem.contract}"
     return "".join(f"// {line}".rstrip() + "\n" for line in text.split("\n"))
 
 
 def include_name(header):
-    """A header of ours as a submission includes it: from practice/, or from any place with -I common."""
+    """Returns the name with which a submission includes a header: relative to practice/, or from any folder with -I
+    common."""
     return f"../{header.relative_to(ladder.ROOT).as_posix()}"
 
 
 def template(problem, include=None):
-    """The template."""
+    """Returns the text of an empty submission."""
     name = f"{problem.kernel}_kernel"
     by_value = ", ".join(re.sub(r"^const (\w+)& ", r"\1 ", parameter) for parameter in problem.parameters)
     return (stated(problem) + f"//\n// scripts/judge practice/{problem.kernel}.cu says whether it is right.\n"
@@ -148,7 +150,7 @@ def template(problem, include=None):
 
 
 def flat_template(problem):
-    """The same without our headers and with a main of its own, that of scripts/export."""
+    """Returns an empty submission without the project's headers and with the main of scripts/export."""
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / "draft.cu"
         draft.write_text(template(problem, problem.header))

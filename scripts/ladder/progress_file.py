@@ -1,4 +1,4 @@
-"""What has been judged and solved: practice/progress.json, the reader's own."""
+"""Keeps what the reader has judged and solved, in practice/progress.json."""
 import json
 
 import ladder
@@ -6,8 +6,8 @@ from ladder import judging
 
 
 def read():
-    """{submission's file name: {"kernel", "state", "solved", of one with a planted bug "bug"}}, in the order in which
-    they came."""
+    """Returns {submission's file name: {"kernel", "state", "solved", and "bug" for one with a planted bug}}, in the
+    order of judging."""
     try:
         return json.loads((ladder.PRACTICE / "progress.json").read_text())
     except (OSError, ValueError):
@@ -16,14 +16,14 @@ def read():
 
 def write(known):
     ladder.PRACTICE.mkdir(exist_ok=True)
-    new = ladder.PRACTICE / "progress.json.new"  # Ctrl-C must not leave half a file
+    new = ladder.PRACTICE / "progress.json.new"  # so that Ctrl-C leaves no half-written file
     new.write_text(json.dumps(known, indent=1) + "\n")
     new.replace(ladder.PRACTICE / "progress.json")
 
 
 def judge(submission, **how):
-    """The Verdict on a submission, which is remembered if it is in practice/. What is solved stays solved; a planted
-    bug that is fixed is no kernel solved."""
+    """Returns the Verdict on a submission, and saves it if the file is in practice/. A solved kernel stays solved. A
+    fixed planted bug does not count as a solved kernel."""
     verdict = judging.Judge(submission, **how).verdict()
     if submission.path.parent == ladder.PRACTICE.resolve():
         known = read()

@@ -1,4 +1,4 @@
-"""Draws what scripts/explain counted: pictures of a warp's accesses (SVG)."""
+"""Draws the counts of scripts/explain: pictures of a warp's accesses (SVG)."""
 import html
 import itertools
 
@@ -6,11 +6,11 @@ import ladder
 from ladder import traces
 
 SECTOR, WORD, LINE = 32, 4, 128  # bytes
-WORDS = LINE // WORD  # of a line, and as many banks
+WORDS = LINE // WORD  # words of a line; there are as many banks
 CELL, ROW, GAP, LEFT, TOP = 19, 17, 3, 66, 46  # pixels
 
-# One set of colours for films and pictures, light and dark. Blue is what was asked for, grey what came along, orange
-# what takes extra time; numbers say the same.
+# Colours of films and pictures, light and dark. Blue: requested data. Grey: data moved with it. Orange: what takes
+# extra time. Numbers show the same.
 COLOURS = """\
 :root { --paper: #ffffff; --ink: #1b1f24; --soft: #5b6570; --edge: #c9d1d9; --used: #cfe3fb; --used-ink: #0b3d75;
   --waste: #e8eaed; --bad: #ffd7b0; --bad-ink: #7a3100; --band: #f4f6f8; }
@@ -32,7 +32,7 @@ DRAWING = """\
 """
 
 
-# Memory that a picture shows: (what its rows and boxes are, what a request takes)
+# {memory space that a picture shows: (its rows and boxes, the unit of a request)}
 DRAW = {"global": ("a row is 128 bytes, a box a sector of 32", "sector"),
         "shared": ("a row is a wavefront, a box a bank of 4 bytes", "wavefront")}
 
@@ -40,7 +40,7 @@ DRAW = {"global": ("a row is 128 bytes, a box a sector of 32", "sector"),
 # ---- an access as a picture
 
 def runs(numbers, trait=lambda number: None):
-    """Lists of consecutive numbers with the same trait."""
+    """Returns lists of consecutive numbers with the same trait."""
     grouped = itertools.groupby(enumerate(sorted(numbers)), lambda pair: (pair[1] - pair[0], trait(pair[1])))
     return [[number for _, number in group] for _, group in grouped]
 
@@ -54,12 +54,13 @@ def box(x, y, width, height, kind):
 
 
 def column(word):
-    """Where a word of its 128 bytes begins: a gap stands between sectors."""
+    """Returns where a word of a row of 128 bytes begins. A gap separates sectors."""
     return LEFT + word * CELL + word // (SECTOR // WORD) * GAP
 
 
 def rows_of(access, sample):
-    """What the active lanes touch: {row: {word: [lanes]}}. A row is 128 bytes of global memory, or a wavefront."""
+    """Returns what the active lanes access: {row: {word: [lanes]}}. A row is 128 bytes of global memory, or a
+    wavefront."""
     rows = {}
     for lane, offset in enumerate(sample["offsets"]):
         for word in range(offset // WORD, (offset + access["width"] - 1) // WORD + 1) if offset is not None else []:
@@ -69,7 +70,7 @@ def rows_of(access, sample):
 
 
 def frames(y, words, whole):
-    """The boxes behind a row: of global memory its sectors, moved or not, of shared memory all banks."""
+    """Yields the boxes behind a row: its sectors, moved or not, for global memory, and all banks for shared memory."""
     for first in range(0, WORDS, whole):
         moved = whole < WORDS and any(word // whole == first // whole for word in words)
         yield box(column(first), y, column(first + whole - 1) + CELL - column(first), ROW - 2,
@@ -77,18 +78,18 @@ def frames(y, words, whole):
 
 
 def filled(y, words, kind):
-    """The boxes of a row's words, with their lanes. Neighbouring words of the same lanes are one box, as of a 16-byte
-    access; none crosses a sector."""
+    """Yields the boxes of a row's words, with their lanes. Neighbouring words of the same lanes share a box, as in a
+    16-byte access; no box crosses a sector."""
     for cells in runs(words, lambda word: (words[word], word // (SECTOR // WORD))):
         first, width = cells[0], len(cells) * CELL
         lanes = ",".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in runs(words[first]))
         yield box(column(first), y, width, ROW - 2, kind)
-        label = lanes if 6.1 * len(lanes) <= width + 2 else f"{len(words[first])}x"  # as far as they fit
+        label = lanes if 6.1 * len(lanes) <= width + 2 else f"{len(words[first])}x"  # lanes only if they fit
         yield text(column(first) + width / 2, y + ROW - 5, label, f"{kind}-text")
 
 
 def request(access, sample, title):
-    """One request of a warp: (the parts of its picture, the height)."""
+    """Returns the picture of one request of a warp: (its parts, its height)."""
     rows, is_global = rows_of(access, sample), access["space"] == "global"
     legend, unit = DRAW[access["space"]]
     note = f"{legend}: {sample['units']:,} {unit}{'s' * (sample['units'] != 1)}, {sample['ideal']} would do"
@@ -109,7 +110,7 @@ def request(access, sample, title):
 
 
 def svg(parts, height, title, command):
-    """A file with a picture. It names the command that draws it, for a test that draws it again."""
+    """Returns the text of an SVG file. It contains the command that draws it, so that a test can draw it again."""
     width = column(WORDS - 1) + CELL + 8
     style = f"<desc>scripts/explain {command}</desc><style>{COLOURS}{DRAWING}</style>"
     paper = f'<rect width="{width:g}" height="{height:g}" style="fill: var(--paper); stroke: none"/>'
@@ -119,8 +120,8 @@ def svg(parts, height, title, command):
 
 
 def step_picture(step, kind=None):
-    """A file with one picture: the worst request of a step's costliest access, if `kind` is given of that kind in its
-    own file. Ends the script if there is none."""
+    """Returns an SVG file with the worst request of a step's costliest access. With `kind` it is the costliest of that
+    kind in the step's own file. Ends the script if there is none."""
     found = [(f"{access['space']}-{access['op']}", access) for access in traces.merged_accesses(step)
              if access["requests"] and access["space"] in DRAW]
     fitting = [access for name, access in found if not kind or (name == kind and access["file"] == step["file"])]
@@ -134,6 +135,6 @@ def step_picture(step, kind=None):
 
 
 def source_lines(file):
-    """None where the file is not there."""
+    """Returns the lines of a file, or None if the file does not exist."""
     path = ladder.ROOT / file
     return path.read_text().splitlines() if path.is_file() else None

@@ -1,4 +1,4 @@
-"""scripts/run: builds steps, runs them, and says what passed."""
+"""The code of scripts/run: builds steps, runs them, and reports what passed."""
 import collections
 import subprocess
 import sys
@@ -10,23 +10,23 @@ import ladder
 from ladder import candidates, checked_run, diagnosis
 
 DESCRIPTION = """\
-Builds and runs the ladder of each kernel: all its steps, each checked, on a GPU each timed too.
-On a GPU if nvcc and a GPU are there, else on the CPU backend, which prints no times.
+Builds and runs the ladder of each kernel: checks all its steps and, on a GPU, times them.
+It uses a GPU if nvcc and a GPU are found, else the CPU backend, which prints no times.
 
-Names are kernels, families, steps, planted bugs, whiteboard answers, and their files; a file of practice/ too. What a
-kernel prints is shown. A step that does not compile, crashes or never ends fails; the others get their verdicts.
+Names are kernels, families, steps, planted bugs, whiteboard answers, and their files, or files of practice/. The output
+of kernels is shown. A step that does not compile, crashes or never ends fails; the others still get their verdicts.
 """
 EPILOG = """\
 examples:
   scripts/run                        every kernel
   scripts/run transpose/             a family: all its kernels
-  scripts/run sum_08_warp_shuffle    a step, of its own program: build/<preset>/reduce/sum/sum_08_warp_shuffle
+  scripts/run sum_08_warp_shuffle    a step, with its own program: build/<preset>/reduce/sum/sum_08_warp_shuffle
   scripts/run reduce/sum/bugs/sum_early_return.cu
   scripts/run reduce/sum/whiteboard.cu
-  scripts/run practice/sum.cu        a file of your own; scripts/judge says more of it
+  scripts/run practice/sum.cu        a file of your own; scripts/judge reports more about it
   scripts/run sum -- --n=2^20        with options for the programs; 'scripts/run sum -- --help' lists them
 """
-BAD_USAGE = 2  # a program's exit status
+BAD_USAGE = 2  # a program's exit status for bad usage
 
 
 class Verdict(NamedTuple):
@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
 
 
 def verdict_in(record):
-    """The Verdict of a program's record (common/runner/record.hpp); None if it has none."""
+    """Returns the Verdict in a program's record (common/runner/record.hpp), or None if it has none."""
     if "verified" in record:
         failure, word = record.get("failure", {}), "PASS" if record["verified"] else "FAIL"
         return Verdict(word, failure.get("text", ""), failure.get("what") == "error")
@@ -48,15 +48,15 @@ def verdict_in(record):
 
 
 class Tally(dict):
-    """What became of each step: {name: Verdict}."""
+    """The verdicts of all steps: {name: Verdict}."""
 
     def say(self, name, verdict):
         self[name] = verdict
         print(f"{name}: {verdict}", flush=True)
 
     def note(self, records, steps):
-        """Notes the verdicts on these steps in a program's records: a step fails if it fails at any size. The name of
-        the submission sum.cu is sum."""
+        """Adds the verdicts on these steps from a program's records. A step fails if it fails at any size. The
+        submission sum.cu is named sum."""
         names = {step.name for step in steps}
         for record in records:
             name = record.get("name") or "_".join(filter(None, (record.get("kernel"), record.get("step"))))
@@ -76,7 +76,7 @@ class Tally(dict):
 
 
 def recorded(command):
-    """Runs a program, whose output is shown; returns its exit status and its records."""
+    """Runs a program and shows its output. Returns its exit status and its records."""
     with tempfile.TemporaryDirectory(prefix="run-") as folder:
         record = Path(folder, "record")
         status = subprocess.run([*command, f"--record={record}"]).returncode
@@ -84,7 +84,8 @@ def recorded(command):
 
 
 def run(programs, options, tally):
-    """Runs programs, [(command, its steps)]. Bad options end the script; some sizes only some steps refuse."""
+    """Runs programs, [(command, its steps)]. Ends the script if all steps refuse the options. A step that alone
+    refuses them, for example because of a size, is skipped."""
     refused = [step for command, steps in programs if run_program(command, steps, options, tally) == BAD_USAGE
                for step in steps]
     if len(refused) == sum(len(steps) for _, steps in programs):
@@ -94,9 +95,9 @@ def run(programs, options, tally):
 
 
 def run_program(command, steps, options, tally):
-    """Runs a program and gives its steps their verdicts; returns its exit status. A ladder's program has all steps, so
-    that they are timed side by side. There a step that crashes takes the following ones with it, and after an error of
-    CUDA's all later calls fail: those steps are run again, alone."""
+    """Runs a program, gives its steps their verdicts, and returns its exit status. A ladder's program has all steps,
+    so that they are timed side by side. There, a step that crashes ends the following ones too, and after a CUDA error
+    all later calls fail. Those steps are run again, one by one."""
     status, records = recorded([*command, *options])
     if status == BAD_USAGE:
         return status
@@ -122,10 +123,10 @@ def run_program(command, steps, options, tally):
 
 
 class Group(NamedTuple):
-    """Steps of a kernel that are run together, or its planted bugs, or its whiteboard answers, or submissions."""
+    """Steps of a kernel that run together, or its planted bugs, its whiteboard answers, or submissions."""
     kernel: str
     steps: list
-    is_whole: bool  # all steps of the kernel: the ladder's program has them
+    is_whole: bool  # all steps of the kernel, as in the ladder's program
 
     def targets(self, unbuilt):
         built = [step.target for step in self.steps if step.name not in unbuilt and step.kind != "submission"]
@@ -150,8 +151,8 @@ def groups_of(steps):
 
 
 def build(preset, groups, unbuilt):
-    """Builds the groups' programs but for the steps in `unbuilt`, {name: Verdict}, where it puts those that do not
-    compile. Returns the groups; one whose ladder cannot be built is of single steps."""
+    """Builds the groups' programs, without the steps in `unbuilt`, {name: Verdict}. Adds the steps that do not compile
+    to `unbuilt`. Returns the groups; a group whose ladder cannot be built is run as single steps."""
     steps = {step.name: step for group in groups for step in group.steps}
     broken = {name: build_submission(preset, step) for name, step in steps.items() if step.kind == "submission"}
     failed = ladder.build_what_compiles(preset, [target for group in groups for target in group.targets(unbuilt)])
@@ -169,7 +170,7 @@ def build(preset, groups, unbuilt):
 
 
 def build_submission(preset, submission):
-    """Says why its program cannot be built; nothing if it can."""
+    """Builds a submission's program. Returns the error, or an empty text."""
     ladder.say(f"Building {ladder.shown(submission.path)} for build/{preset}")
     try:
         candidates.build_submission(preset, submission)
@@ -184,7 +185,7 @@ def main():
     parser.add_backend()
     parser.add_argument("--list", action="store_true", help="list what there is to run, and stop")
     parser.add_argument("--timeout", type=ladder.at_least(0), default=300, metavar="S",
-                        help="a step whose check takes more seconds fails; default %(default)s, 0 is none. "
+                        help="a step whose check takes longer fails; default %(default)s, 0 for no limit. "
                              "The CPU backend also ends endless loops, after CUDA_EMU_TIMEOUT seconds, default 60")
     parser.add_argument("names", metavar="NAME", nargs="*",
                         help="a kernel, family, step, planted bug, whiteboard answer or file; default all "
@@ -206,7 +207,7 @@ def main():
 
     ladder.configure(preset)
     unbuilt = {name: Verdict("skipped", f"needs {what}") for name, what in ladder.skipped(preset).items()}
-    if {"--help", "-h", "--device"} & set(options):  # no verdicts
+    if {"--help", "-h", "--device"} & set(options):  # these options give no verdicts
         step = next((step for step in steps if step.name not in unbuilt), None)
         if step is None:
             ladder.fail("none of these can be built here")

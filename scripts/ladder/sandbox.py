@@ -1,5 +1,5 @@
-"""Runs a program of somebody else's: in a process group of its own, with limits on CPU time, memory and output. A busy
-machine changes nothing; but a program that only waits is ended too."""
+"""Runs an untrusted program in its own process group, with limits on CPU time, memory and output. The limit on CPU
+time does not depend on how busy the machine is. A program that only waits is ended too."""
 import contextlib
 import os
 import resource
@@ -10,24 +10,24 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-MEMORY = 2 << 30  # bytes resident
-OUTPUT = 1 << 20  # bytes kept of what it prints
-FILE_SIZE = 16 << 20  # bytes of what it prints, and of a file that it writes
+MEMORY = 2 << 30  # resident bytes
+OUTPUT = 1 << 20  # bytes kept of its output
+FILE_SIZE = 16 << 20  # limit in bytes for its output, and for a file that it writes
 POLL_S = 0.01
-WAITING = 6  # times the limit on CPU time, and as many seconds more, may pass on the clock
+WAITING = 6  # the wall-clock limit is WAITING * CPU limit + WAITING_S
 WAITING_S = 30
-LAST_WORDS_S = 2  # of CPU time: after SIGXCPU the CPU backend says where it is
+LAST_WORDS_S = 2  # CPU time after SIGXCPU, in which the CPU backend reports where it is
 
 
 class Result(NamedTuple):
-    status: int  # as of Popen: -N for signal N
+    status: int  # as in Popen: -N for signal N
     output: str  # standard output and error
-    stopped: str  # "time", "memory" or "output" where a limit ended it, else ""
-    seconds: float  # of CPU time
+    stopped: str  # "time", "memory" or "output" if a limit ended it, else ""
+    seconds: float  # CPU time
 
 
 def resident(pid):
-    """Bytes that a process and its children hold in memory; 0 where the system does not say."""
+    """Returns the bytes that a process and its children hold in memory; 0 if the system does not say."""
     try:
         own = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -36,7 +36,7 @@ def resident(pid):
     return own * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, children))
 
 
-running = set()  # ids of processes that lead their groups
+running = set()  # ids of the leaders of process groups
 
 
 def kill(group):
@@ -45,23 +45,23 @@ def kill(group):
 
 
 def end_all():
-    """What other threads run here ends."""
+    """Ends all programs that other threads run here."""
     for group in list(running):
         kill(group)
 
 
 def at_most(value, kind):
-    """A limit, or the system's own hard one where that is lower: only root may raise it."""
+    """Returns a limit, or the system's hard limit if that is lower. Only root may raise that one."""
     most = resource.getrlimit(kind)[1]
     return value if most == resource.RLIM_INFINITY else min(value, most)
 
 
 def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_size=FILE_SIZE):
-    """Runs a command in a folder; without one in an empty one, which is deleted afterwards."""
+    """Runs a command in a folder. Without one it runs in an empty folder, which is deleted afterwards."""
     end, ended, stopped = time.monotonic() + WAITING * seconds + WAITING_S, 0, ""
     cpu = max(1, round(seconds))
-    # prlimit sets the limits before the command runs: AddressSanitizer's start fails if one is lowered meanwhile, and a
-    # forked child of this process, which has threads, may not set them
+    # prlimit sets the limits before the command starts. AddressSanitizer fails to start if a limit is lowered meanwhile,
+    # and a forked child of this process must not set them, because the process has threads.
     soft, hard = (at_most(limit, resource.RLIMIT_CPU) for limit in (cpu, cpu + LAST_WORDS_S))
     limited = ["prlimit", "--core=0", f"--fsize={at_most(file_size, resource.RLIMIT_FSIZE)}", f"--cpu={soft}:{hard}",
                "--", *command]
@@ -73,7 +73,7 @@ def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_siz
         try:
             while not ended and not stopped:
                 time.sleep(POLL_S)
-                ended, status, usage = os.wait4(process.pid, os.WNOHANG)  # Popen.poll() does not tell the CPU time
+                ended, status, usage = os.wait4(process.pid, os.WNOHANG)  # Popen.poll() does not return the CPU time
                 if resident(process.pid) > memory:
                     stopped = "memory"
                 elif time.monotonic() > end and not ended:

@@ -1,4 +1,4 @@
-"""A step as one Python file that compiles it, compares it with PyTorch's operator and times both."""
+"""Writes a step as one Python file that compiles it, compares it with PyTorch's operator and times both."""
 import json
 import keyword
 import re
@@ -8,11 +8,11 @@ from pathlib import Path
 import ladder
 from ladder import exporting, problems
 
-# PyTorch's names of C++ types.
+# {C++ type: PyTorch's name for it}
 TYPES = {"float": "Float32", "__half": "Float16", "__nv_bfloat16": "BFloat16", "int": "Int32", "std::int64_t": "Int64",
          "std::uint8_t": "UInt8"}
 
-# What PyTorch defines for its own code, and no step expects.
+# Macros that PyTorch defines for its own code, and that steps do not expect.
 UNDEFINED = [f"-U__CUDA_NO_{words}__" for words in ("HALF_OPERATORS", "HALF_CONVERSIONS", "HALF2_OPERATORS",
                                                     "BFLOAT16_CONVERSIONS")]
 
@@ -96,38 +96,38 @@ print("PASS; {:.1f} us, PyTorch's {:.1f} us".format(*times))
 
 
 def operator_lines(step):
-    """The lines '// torch: ...' of its kernel's main: Python that makes the inputs, and in the last one the operator.
-    Nothing where PyTorch has none."""
+    """Returns the lines '// torch: ...' of the kernel's main: Python code that makes the inputs, with the operator in
+    the last line. Returns [] if PyTorch has no such operator."""
     lines = re.findall(r"^// torch: (.*)", exporting.main_of(step) or "", re.MULTILINE)
     return [] if "OPERATOR" in "".join(lines) else lines
 
 
 def with_operator():
-    """The kernels that have one."""
+    """Returns the kernels that have an operator in PyTorch."""
     return [kernel for kernel, steps in ladder.kernels().items() if operator_lines(steps[-1])]
 
 
 def split(text):
-    """At the commas that no brackets enclose."""
+    """Splits a text at commas outside of brackets."""
     return [part.strip() for part in re.findall(rf"(?:[^,(){{}}]|{exporting.PARENTHESES}|\{{[^}}]*\}})+", text)]
 
 
 def constants(main):
-    """The values that a main names before its launch: {name: (type, value)}."""
+    """Returns the constants that a main declares before its launch: {name: (type, value)}."""
     return {name: (kind, value) for kind, values in
             re.findall(r"^  (?:const|constexpr) ([\w:]+) ([^;]*=[^;]*);", main, re.MULTILINE)
             for name, value in (part.split(" = ", 1) for part in split(values) if " = " in part)}
 
 
 def pointers(main):
-    """The arrays of a main and the types of their elements: {name: type}."""
+    """Returns the arrays of a main and their element types: {name: type}."""
     return {name: kind for kind, names in re.findall(r"^  ([\w:]+) ?(\*[^;()]*);", main, re.MULTILINE)
             for name in re.findall(r"\* ?(\w+)", names)}
 
 
 def bytes_of(main):
-    """What a main allocates for each array: {name: expression of sizes and constants}."""
-    counts = {}  # of vectors on the host
+    """Returns the size that a main allocates for each array: {name: expression of sizes and constants}."""
+    counts = {}  # {vector on the host: its size}
     for declared in re.findall(r"^  std::vector<[\w:]+> (h_[^;]*);", main, re.MULTILINE):
         counts |= dict(found.groups() for found in (re.fullmatch(r"(h_\w+)\((.*)\)", one) for one in split(declared))
                        if found)
@@ -136,13 +136,13 @@ def bytes_of(main):
 
 
 def extension(step, main):
-    """The fields of FILE that compile the step and call it."""
+    """Returns the fields of FILE that compile the step and call it."""
     call = exporting.TIME_LINE.search(main)["call"]
     types, values, allocated = pointers(main), constants(main), bytes_of(main)
     sizes = {name: value.rsplit(" : ", 1)[1] for name, (_, value) in values.items() if "argc" in value}
     code = {**allocated, **{name: value for name, (_, value) in values.items() if name not in sizes}}
     words = exporting.words_of(call)
-    for name in [*reversed(code)] * 2:  # a constant may hold arrays, whose sizes may be constants
+    for name in [*reversed(code)] * 2:  # a constant may hold arrays, and their sizes may be constants
         words |= exporting.words_of(code[name]) if name in words else set()
     needed = {name: re.sub(r"\bh_(\w+)\.size\(\)", r"\1_.numel()", code[name])
               for name in values if name in words and name in code}
@@ -157,7 +157,7 @@ def extension(step, main):
         size = f"{name}_.nbytes()" if "h_" in allocated[name] else allocated[name]
         arguments = f'"{name}", {name}_, torch::k{TYPES[types[name]]}, {size}'
         lines.append(problems.wrapped_call(f"  {types[name]}* {name} = elements<{types[name]}>(", arguments, ");"))
-    for name, value in reversed(needed.items()):  # sizes of arrays come before these, what holds arrays after them
+    for name, value in reversed(needed.items()):  # constants that hold arrays follow the arrays, others precede them
         line = problems.wrapped_call(f"  const {values[name][0]} {name} = ", value, ";")
         lines.insert(len(lines) if exporting.words_of(value) & {*tensors} else 0, line)
     body = "\n".join([*lines, f"  {call}\n"])
@@ -173,7 +173,7 @@ def extension(step, main):
 
 
 def text(step):
-    """The whole file."""
+    """Returns the text of the Python file."""
     lines, main = operator_lines(step), exporting.main_of(step)
     if not lines:
         ladder.usage_error(f"PyTorch has no operator like {step.kernel}; it has one like " + ", ".join(with_operator()))

@@ -1,4 +1,4 @@
-"""Timing for the scripts that measure PyTorch beside a ladder, as common/runner/bench.cuh times a step."""
+"""Times PyTorch for scripts that compare it with a ladder, in the way of common/runner/bench.cuh."""
 import json
 import statistics
 import sys
@@ -11,7 +11,7 @@ HOLD_CYCLES = 100000  # keeps the stream busy until the call is queued
 
 
 def start():
-    """Prints a line on the GPU and PyTorch; returns an array as large as the L2 cache, for median_us."""
+    """Prints a line with the GPU and the PyTorch version. Returns an array as large as the L2 cache, for median_us."""
     if not torch.cuda.is_available():
         sys.exit("no CUDA device")
     print(json.dumps({"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}))
@@ -19,7 +19,7 @@ def start():
 
 
 def median_us(flush, function, *arguments):
-    """Microseconds of a call, each after the L2 cache was overwritten."""
+    """Returns the median time of a call in microseconds. The L2 cache is overwritten before each call."""
     for _ in range(3):
         function(*arguments)
     times = []

@@ -1,4 +1,4 @@
-"""What the CPU backend counts of a step's accesses: running the traced build, and what its figures mean."""
+"""Runs the traced build, in which the CPU backend counts a step's accesses, and interprets the counts."""
 import collections
 import re
 import subprocess
@@ -14,15 +14,15 @@ KINDS = [f"{space}_{op}" for space in ("global", "shared") for op in ("load", "s
 # ---- building and running
 
 def chosen_steps(names):
-    """The steps that the names stand for, submissions too, but no step 00."""
+    """Returns the steps that the names stand for, submissions included, without step 00."""
     return [step for step in ladder.resolve(names, submissions=True) if not step.is_vendor]
 
 
 def run(step, program, options):
-    """The traced run of a step: [] where it does not take the size; ends the script if it fails."""
+    """Returns the traced runs of a step, or [] if it does not take the size. Ends the script if the run fails."""
     done = subprocess.run([program, "--trace", "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True)
-    runs = ladder.entries(done.stdout.replace(f"{ladder.ROOT}/", ""))  # files by their names from the top
+    runs = ladder.entries(done.stdout.replace(f"{ladder.ROOT}/", ""))  # paths become relative to the top folder
     skipped = re.findall(r"(?m)^\w+: skipped, .*", done.stderr)
     if not runs and not skipped:
         ladder.fail(done.stderr.strip() or f"{program.name} {ladder.describe_exit(done.returncode)}",
@@ -34,14 +34,14 @@ def run(step, program, options):
 
 
 def later_steps(step):
-    """The steps that come after it in its ladder, in order; all, if it is none of the ladder."""
+    """Returns the steps after this one in its ladder, in order; all of them if it is no step of the ladder."""
     return [other for other in ladder.kernels([step.kernel]).get(step.kernel, [])
             if not other.is_vendor and not other.is_any_shape and other.number > step.number]
 
 
 def explained(steps, options, alone=False):
-    """The runs of the steps, with what there is to say of each; ends the script if there is none. The later steps of
-    their ladders run too, unless `alone`."""
+    """Returns the runs of the steps with their findings. Ends the script if there are none. The later steps of their
+    ladders run too, unless `alone` is set."""
     ladder.configure(PRESET)
     left_out = ladder.skipped(PRESET)
     later = {step: [] if alone else later_steps(step) for step in steps}
@@ -62,15 +62,15 @@ def explained(steps, options, alone=False):
 # ---- what the figures mean
 
 class Sums:
-    """A step's figures as a whole. `conflicts`: wavefronts that bank conflicts cost, with neighbouring loads joined as
-    nvcc does; `lanes`: active, of 32; `atomics`: by lanes."""
+    """A step's counts, summed over its launches. `conflicts`: wavefronts lost to bank conflicts, with neighbouring
+    loads joined as nvcc joins them. `lanes`: active lanes, of 32. `atomics`: counted by lane."""
 
     def __init__(self, entry):
         self.entry = entry
         self.totals = {kind: collections.Counter() for kind in KINDS}
         for launch in entry["launches"]:
             for kind in KINDS:
-                self.totals[kind].update(launch["totals"].get(kind, {}))  # adds
+                self.totals[kind].update(launch["totals"].get(kind, {}))  # adds the counts
         self.warp_steps, lane_steps, self.branches, self.divergent = (
             sum(launch.get(key, 0) for launch in entry["launches"])
             for key in ("warp_steps", "lane_steps", "branches", "divergent_branches"))
@@ -90,7 +90,7 @@ class Sums:
         return totals[key] / totals["requests"] if totals["requests"] else None
 
 
-# Is the measure of the second step so much better than the first's that it fixes what was found?
+# {kind of finding: whether step b is so much better than step a that it fixes the finding}
 FIXES = {
     "sectors": lambda a, b: b.sectors <= 0.7 * a.sectors,
     "bank conflicts": lambda a, b: b.conflicts <= 0.5 * a.conflicts,
@@ -101,11 +101,11 @@ FIXES = {
     "race": lambda a, b: b.races == 0,
 }
 SUMMED = ["requests", "lanes", "units", "ideal", "bytes_requested", "bytes_moved", "merged_units", "merged_ideal"]
-FEW = 0.05  # of the whole: less is not worth a sentence
+FEW = 0.05  # a smaller share of the whole is not reported
 
 
 def merged_accesses(entry):
-    """The accesses of all launches: one for each line, space, operation and width."""
+    """Returns the accesses of all launches, merged by line, space, operation and width."""
     groups = {}
     for access in (access for launch in entry["launches"] for access in launch["accesses"]):
         key = tuple(access[name] for name in ("file", "line", "space", "op", "width", "async"))
@@ -116,8 +116,8 @@ def merged_accesses(entry):
 
 
 def conflicts(access):
-    """Wavefronts that bank conflicts cost: of loads with neighbouring ones joined as nvcc does, where they have none if
-    they are one wide load."""
+    """Returns the wavefronts lost to bank conflicts. Neighbouring loads are joined as nvcc joins them: if they form
+    one wide load, they have no conflicts."""
     joined = "merged_" if "merged_units" in access else ""
     return access[f"{joined}units"] - access[f"{joined}ideal"]
 
@@ -131,7 +131,7 @@ def per_request(access, key="units"):
 
 
 def access_findings(entry, sums):
-    """Of single lines."""
+    """Yields findings on single lines."""
     accesses = merged_accesses(entry)
     requests = sum(access["requests"] for access in accesses)
     for access in accesses:
@@ -161,7 +161,7 @@ def access_findings(entry, sums):
 
 
 def branch_findings(entry, sums):
-    """Of lines where a warp's lanes go different ways."""
+    """Yields findings on lines where the lanes of a warp diverge."""
     counts = collections.Counter()
     for at in (at for launch in entry["launches"] for at in launch["branches_at"]):
         counts.update({(at["file"], at["line"], key): at[key] for key in ("branches", "divergent")})
@@ -178,7 +178,7 @@ def coordinates(index):
 
 
 def race_text(race):
-    """What meets, and where."""
+    """Describes a race: the two accesses and where they are."""
     missing = "barrier" if race["scope"] == "block" else "fence and atomic"
     first, second = (f"{side['file']}:{side['line']}, thread {coordinates(side['thread'])} of block "
                      f"{coordinates(side['block'])}" for side in (race["first"], race["second"]))
@@ -186,7 +186,7 @@ def race_text(race):
 
 
 def race_findings(entry):
-    """Of pairs of lines; the threads are those of the first time."""
+    """Yields findings on pairs of lines. The threads are those of the first race of the pair."""
     pairs, counts = {}, collections.Counter()
     for race in (race for launch in entry["launches"] for race in launch["races"]):
         key = (race["kind"], race["scope"], race["space"],
@@ -198,13 +198,13 @@ def race_findings(entry):
 
 
 def findings(entry, later):
-    """What there is to say of a step, worst first. `later`: the sums of the ladder's later steps."""
+    """Returns a step's findings, worst first. `later` has the sums of the ladder's later steps."""
     sums = Sums(entry)
     found = []
     for kind, at, cost, text in [*race_findings(entry), *access_findings(entry, sums), *branch_findings(entry, sums)]:
         fixed = next((other for other in later if FIXES.get(kind, lambda a, b: False)(sums, other)), None)
         if kind == "narrow" and fixed is None:
-            continue  # it pays nowhere in this ladder
+            continue  # no step of this ladder gains from it
         found.append({"kind": kind, "file": at["file"], "line": at["line"], "cost": cost, "text": text,
                       "fixed_by": fixed.entry["step"] if fixed else None})
     order = {"race": 0, "narrow": 2}
