@@ -60,8 +60,8 @@ def run(command, seconds, environment=None, memory=MEMORY, folder=None, file_siz
     """Runs a command in a folder. Without one it runs in an empty folder, which is deleted afterwards."""
     end, ended, stopped = time.monotonic() + WAITING * seconds + WAITING_S, 0, ""
     cpu = max(1, round(seconds))
-    # prlimit sets the limits before the command starts. AddressSanitizer fails to start if a limit is lowered meanwhile,
-    # and a forked child of this process must not set them, because the process has threads.
+    # prlimit sets the limits before the command starts: AddressSanitizer fails to start if one is lowered meanwhile.
+    # A forked child of this process must not set them, because this process has threads.
     soft, hard = (at_most(limit, resource.RLIMIT_CPU) for limit in (cpu, cpu + LAST_WORDS_S))
     limited = ["prlimit", "--core=0", f"--fsize={at_most(file_size, resource.RLIMIT_FSIZE)}", f"--cpu={soft}:{hard}",
                "--", *command]

@@ -23,7 +23,7 @@ PRELUDE = """\
 BINDING = """\
 #include <c10/cuda/CUDAGuard.h>
 
-// The elements of a tensor, which must be of this type and size, without gaps, and on the current GPU.
+// Returns a tensor's elements. It must have this type and size, be contiguous, and be on the current GPU.
 template <typename T>
 T* elements(const char* name, const torch::Tensor& tensor, torch::ScalarType type, std::size_t bytes) {
   TORCH_CHECK(tensor.get_device() == c10::cuda::current_device(), name, " is not on the GPU of the first tensor");

@@ -1,4 +1,4 @@
-"""What the tests of the scripts share: the top folder, folders and programs made for a test, figures made up."""
+"""Shared by the tests of the scripts: the top folder, temporary folders and programs, made-up figures."""
 import contextlib
 import io
 import sys
@@ -16,7 +16,7 @@ from ladder import figures
 
 class Case(unittest.TestCase):
     def folder(self, **options):
-        """A folder for the time of the test."""
+        """Returns a folder that is deleted after the test."""
         made = tempfile.TemporaryDirectory(**options)
         self.addCleanup(made.cleanup)
         return Path(made.name).resolve()
@@ -27,14 +27,14 @@ class Case(unittest.TestCase):
         return patch.start()
 
     def assert_ends(self, status, call, *arguments, **options):
-        """Asserts that the call ends the script with this status; returns what it said."""
+        """Asserts that the call ends the script with this status. Returns what it printed."""
         said, found = outcome(call, *arguments, **options)
         self.assertEqual(found, status, said)
         return said
 
 
 def outcome(call, *arguments, **options):
-    """(what a call printed on either stream, what it returned or the exit status that it ended with)"""
+    """Returns (what a call printed on both streams, what it returned or the exit status that it ended with)."""
     with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
         try:
             found = call(*arguments, **options)
@@ -50,19 +50,19 @@ def executable(path, text):
 
 
 def steps(*ids):
-    """Steps of sum that need not be there: 02_tree."""
+    """Returns steps of sum, such as 02_tree. Their files need not exist."""
     folder = ROOT / "reduce" / "sum"
     return [ladder.Step("reduce", "sum", one[:2], f"sum_{one}", folder / f"sum_{one}.cu") for one in ids]
 
 
 def entry(step, n, cold_us, **more):
-    """What was measured of a step of sum."""
+    """Returns a measured entry of a step of sum."""
     return {"family": "reduce", "kernel": "sum", "step": step, "size": {"n": n}, "gbps": 4e-3 * n / cold_us,
             "cold_us": cold_us, "code": "now", "of_ceiling": 0.5, **more}
 
 
 def known(ids=("00_cub", "01_atomic", "02_tree"), members=None, **entries_of_card):
-    """The figures of these steps; what is of other code than "now" is stale."""
+    """Returns the Figures of these steps. An entry whose code is not "now" is stale."""
     results = {ROOT / f"reduce/sum/results/{card.replace('_', '-')}.json": {"entries": entries}
                for card, entries in entries_of_card.items()}
     return figures.Figures(results, lambda one: one["code"] == "now", {"sum": members or steps(*ids)})

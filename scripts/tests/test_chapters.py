@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that the guide and the chapters lead to all that there is, in few words: the guide to every chapter, a
-family's to its kernels, a kernel's to its steps, planted bugs and charts, outside of generated tables; and that a
-kernel's has its tables and questions."""
+"""Checks that the guide and the chapters link to everything, and that their length is limited. The guide links to
+every chapter, a family's chapter to its kernels, a kernel's chapter to its steps, planted bugs and charts, outside of
+generated tables. A kernel's chapter also has its tables and questions."""
 import collections
 import re
 import unittest
@@ -14,7 +14,7 @@ LONG = {"sgemm", "gemm_bf16", "attention", "attention_bf16"}
 
 
 def written(path):
-    """A page's text without what is generated."""
+    """Returns a page's text without generated blocks."""
     return figures.BLOCK.sub("", path.read_text())
 
 
@@ -24,7 +24,7 @@ def words(text):
 
 class Chapters(Case):
     def setUp(self):
-        self.folders = collections.defaultdict(list)  # {a kernel's folder: its steps with figures}
+        self.folders = collections.defaultdict(list)  # {kernel's folder: its steps with figures}
         known = figures.Figures(figures.read_all(), lambda _: True)
         for step in (step for kernel in known.kernels for step in known.measured(kernel)):
             self.folders[step.folder].append(step)
@@ -39,7 +39,7 @@ class Chapters(Case):
             names = {step.kernel for step in steps}
             expected[chapter] |= {*folder.glob("bugs/*.cu")} | {
                 chart for name in names for chart in folder.glob(f"results/{name}.svg")}
-            if len(names) == 1:  # where kernels share the text, the generated table is enough
+            if len(names) == 1:  # for kernels that share a chapter, the generated table is enough
                 expected[chapter] |= {step.path for step in steps if not step.is_vendor}
         for path, targets in expected.items():
             with self.subTest(path):

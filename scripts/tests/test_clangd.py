@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that clangd, with .clangd as it is, finds no error in submissions to practise on, in a file of each kind, and
-in those that use most names of CUDA's. Exit status 77 where clangd is missing."""
+"""Checks that clangd with .clangd finds no error in fresh submissions, in one file of each kind, and in the files that
+use most names of CUDA. The exit status is 77 if clangd is missing."""
 import concurrent.futures
 import re
 import shutil
@@ -12,12 +12,12 @@ from helpers import ROOT, Case, ladder
 from ladder import bug_lab, problems
 
 NAME = re.compile(r"#include <[^>]*>|\b(?:cuda|cublas|cudnn|CU|__)\w+|\b(?:cg|cub|thrust|wmma)::\w+|\basm\b|<<<")
-MOST = 16  # of our files
+MOST = 16  # files of the project
 TOPS = sorted({path.relative_to(ROOT).parts[0] for path in ROOT.glob("*/*.cuh")} - {"practice"})
 
 
 def errors(path):
-    """What clangd says of a file; nothing if it finds no error."""
+    """Returns clangd's errors in a file; an empty list if there are none."""
     done = subprocess.run(["clangd", f"--check={path}", "--check-lines=1-2"], cwd=ROOT, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines = [line for line in done.stdout.splitlines() if re.match(r"E\[|.*config (warning|error)", line)]
@@ -26,12 +26,12 @@ def errors(path):
 
 class Clangd(Case):
     def test_no_errors(self):
-        folder = self.folder()  # looks like ours, with submissions as scripts/practice writes them
+        folder = self.folder()  # like the project's folder, with submissions as scripts/practice writes them
         for name in [".clangd", *TOPS]:
             (folder / name).symlink_to(ROOT / name)
         (folder / "practice").mkdir()
         texts = {"fresh.cu": problems.template(problems.named("sum")), "bug.cu": bug_lab.disguised(ladder.bugs()[0])}
-        # of ours: one for each ending in each kind of folder, then those with most names
+        # one file for each suffix and kind of folder, then those with most names
         files = (path for top in TOPS if top != "common" for path in sorted(ROOT.glob(f"{top}/*/**/*.*"))
                  if path.suffix in (".cu", ".cuh", ".hpp"))
         by_names = sorted(files, key=lambda path: len(set(NAME.findall(path.read_text()))), reverse=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs docs/colab.ipynb on the CPU backend, in this checkout instead of a clone; the kernel that it writes goes to a
-folder of its own. Exit status 77 where nbclient or ipykernel is missing."""
+"""Runs docs/colab.ipynb on the CPU backend, in this checkout instead of a clone. The kernel that it writes goes to a
+temporary folder. The exit status is 77 if nbclient or ipykernel is missing."""
 import importlib.util
 import json
 import os
@@ -13,7 +13,7 @@ from helpers import ROOT, Case, executable
 
 NOTEBOOK = ROOT / "docs" / "colab.ipynb"
 NEEDED = "nbclient", "nbformat", "ipykernel"
-SECONDS = 1500  # for a cell; the first builds
+SECONDS = 1500  # for a cell; the first one builds
 
 
 class Committed(Case):
@@ -32,7 +32,7 @@ class Executed(Case):
         import nbformat
 
         here = self.folder(prefix="colab-")
-        (here / "ladder").symlink_to(ROOT)  # so there is nothing to clone
+        (here / "ladder").symlink_to(ROOT)  # so that it clones nothing
         (here / "practice").mkdir()
         executable(here / "nvidia-smi", "#!/bin/sh\nexit 9\n")
         notebook = nbformat.read(NOTEBOOK, as_version=4)

@@ -44,7 +44,7 @@ class Diff(Case):
             self.assertRegex(found, said)
 
     def test_lines(self):
-        """Every line shown stands in its file, where the hunk's head says. Blank lines do not count."""
+        """Every line shown is in its file, at the line that the hunk's head says. Blank lines do not count."""
         def step(number, code):
             path = self.folder() / f"sum_{number}_x.cu"
             path.write_text("// Idea: two words,\n//       and more.\n" * int(number) + "#include <a>\n"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what scripts/explain says of steps, of a ladder, of a planted bug and of a file from elsewhere."""
+"""Checks what scripts/explain prints for steps, a ladder, a planted bug and a submission outside of practice/."""
 import json
 import re
 import subprocess
@@ -16,7 +16,7 @@ def explain(*arguments):
 
 
 def line_of(path, text):
-    """The number of the line that holds the text."""
+    """Returns the number of the line that contains the text."""
     return next(number for number, line in enumerate(path.read_text().splitlines(), 1) if text in line)
 
 
@@ -29,15 +29,15 @@ class Pictures(Case):
                 with self.subTest(picture=path.name):
                     self.assertEqual(explain(*command[1].split()).stdout, path.read_text())
                 seen.append(path.name)
-        # A picture that does not name its command is not compared.
+        # A picture without its command in it is not compared.
         self.assertIn("transpose_05_padded.svg", seen)
         self.assertGreaterEqual(len(seen), 4)
 
 
 class Programs(Case):
     def test_what_is_printed(self):
-        """The line with its figures and the step that mends it; the two lines of a race; a table of a ladder. No time
-        is ever said."""
+        """The output has the line with its figures and the step that fixes it, the two lines of a race, and a ladder's
+        table. It never has a time."""
         bug = ROOT / "reduce/sum/bugs/sum_missing_loop_barrier.cu"
         line = line_of(bug, "tid < stride")
         for arguments, status, found in (
@@ -54,7 +54,7 @@ class Programs(Case):
         self.assertEqual(len(re.findall(r"(?m)^bank_conflict_0", done.stdout)), 5)
 
     def test_json_of_a_page_from_elsewhere(self):
-        """It does not register itself, and what its kernel prints is no figure."""
+        """The file does not register itself, and the output of its kernel is not taken for figures."""
         text = (ROOT / "transpose/bank_conflict/bank_conflict_02_column_row.cu").read_text()
         for old, new in (("static void launch", "void launch"), ("LADDER_STEP", "// "),
                          ('#include "', '#include <cstdio>\n#include "'),

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Exports steps, compiles each flat file with nothing of this project around it, and runs it: test_export.py [--all]
+"""Exports steps, compiles each flat file without this project's headers, and runs it: test_export.py [--all]
 
     --emulator DIR    on the CPU backend: the folder of the emulator's sources, with --library its libcuda_emu.a
     --nvcc NVCC       on a GPU
 
-The last step of one kernel of each family, and a submission; or with --all every step. Steps that the backend cannot
-run are skipped by name.
+It exports the last step of one kernel of each family and a submission, or with --all every step. Steps that the
+backend cannot run are skipped with a message.
 """
 import argparse
 import os
@@ -20,8 +20,8 @@ from helpers import ROOT, ladder
 
 
 def commands(step, flat, arguments):
-    """Those that export a step, compile it for the backend and run it. On the CPU backend g++ compiles the translated
-    file; the alignment checks are those of the cpu preset."""
+    """Yields the commands that export a step, compile it for the backend and run it. For the CPU backend g++ compiles
+    the translated file; the alignment checks are those of the cpu preset."""
     yield [sys.executable, ROOT / "scripts/export", step.path, "-o", flat]
     program = flat.with_suffix("")
     if arguments.nvcc:
@@ -32,11 +32,11 @@ def commands(step, flat, arguments):
         yield [sys.executable, arguments.emulator / "cu2cpp.py", flat, translated]
         yield [os.environ.get("CXX", "c++"), "-std=c++17", "-O0", "-w", "-fno-strict-aliasing", "-isystem",
                arguments.emulator / "include", translated, arguments.library, "-pthread", "-o", program]
-    yield [program, "117", "65", "40"]  # sizes: as many as a main takes
+    yield [program, "117", "65", "40"]  # sizes; a main reads as many as it takes
 
 
 def try_step(step, arguments, folder):
-    """PASS if it compiles and passes, else what went wrong."""
+    """Returns PASS if the export compiles and passes, else what went wrong."""
     for command in commands(step, folder / f"{step.name}.cu", arguments):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         if done.returncode != 0:
@@ -45,7 +45,7 @@ def try_step(step, arguments, folder):
 
 
 def submission_in(folder):
-    """A submission: a step's code that does not register itself, with the include of a page in practice/."""
+    """Returns a submission: a step's code without its registration, with the include path of practice/."""
     text = ladder.resolve_one("sum_09_float4_grid_stride").path.read_text()
     path = Path(folder) / "my_page.cu"
     path.write_text(text.replace('"sum.cuh"', '"../reduce/sum/sum.cuh"').replace("\nLADDER_STEP", "\n//"))

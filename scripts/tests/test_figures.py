@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of the figures on their way from scripts/bench into results/, tables and heads, on figures made up: which code
-they belong to, stale ones, other cards, random shapes. The form of tables and charts is that of the pages, which
-scripts/tables --check and scripts/plot --check compare."""
+"""Tests the way of made-up figures from scripts/bench into results/, tables and heads: which code they belong to,
+stale figures, other cards, random shapes. scripts/tables --check and scripts/plot --check test the form of tables and
+charts, on the pages."""
 import itertools
 import unittest
 from pathlib import Path
@@ -17,7 +17,7 @@ PROBLEM, BASE, RUNNER = "gemv/gemv/gemv.cuh", "gemv/matrix_vector.cuh", "common/
 
 class Digest(Case):
     def digest(self, file="", old="", new=""):
-        """That of a step, where a file has other text."""
+        """Returns the digest of a step after a change of one file."""
         def read_text(path, **options):
             text = read(path, **options)
             if path != ROOT / file:
@@ -30,7 +30,8 @@ class Digest(Case):
             return figures.digest(ROOT / STEP)
 
     def test_what_counts(self):
-        """No comments, layout, includes, and of the problem and the runner what is no device code and no launch."""
+        """Comments, layout and includes do not count, nor does code of the problem and the runner without device code
+        or a launch."""
         same = ((STEP, "// Problem:", "/* Another\n head. */ // Problem:"), (STEP, "int left) {", "int  left)\n{"),
                 (STEP, "<<<", " < << "), (STEP, "#include", "#pragma once\n#include"), (STEP, "<utility>", "<array>"),
                 (STEP, '"block_', '"../../common/block_'), (SUMS, "// kBlock: threads", "// Another"),
@@ -53,7 +54,8 @@ class Results(Case):
             self.assertEqual((figures.card_name(gpu), figures.short_name(card)), (card, short))
 
     def test_new_entries_take_the_place_of_old_ones(self):
-        """A step's figures at all sizes; counters of the same run alone. What is of a step that is no more goes."""
+        """A step's figures are replaced at all sizes, its counters only for the same run. Entries of a step that no
+        longer exist are dropped."""
         kept = [entry("00_cub", 8, 1), entry("01_atomic", 64, 1)]
         old = [entry("02_global_tree", 8, 1), entry("02_global_tree", 64, 1), entry("02_gone", 8, 1)]
         new = entry("02_global_tree", 8, 7)
@@ -73,7 +75,7 @@ SIZE, OLD = (("n", 1 << 28),), {"commit": "abc1234", "code": "before"}
 
 
 def ladder_of(*changes):
-    """`changes`: what is other in the entries of steps 00, 01, 02."""
+    """Returns entries of steps 00, 01 and 02. `changes` are their differing fields."""
     entries = [entry(step, 1 << 28, us, vs_vendor=100 / us)
                for step, us in (("00_cub", 100), ("01_atomic", 5000), ("02_tree", 400))]
     return [{**one, **change} for one, change in itertools.zip_longest(entries, changes, fillvalue={})]
@@ -106,7 +108,7 @@ class Tables(Case):
             self.assert_ends(1, page, known(h200=ladder_of()), f"<!-- table {wrong} -->\n<!-- end -->\n")
 
     def test_heads(self):
-        """The line stands after // Expect:, and nowhere else."""
+        """The line is after // Expect:, and nowhere else."""
         data, code = known(h200=ladder_of()), '#include "sum.cuh"\n// Measured: not in the head\n'
         text = "// Problem:  p.\n// Expect:   1 to 2x step 01,\n//           with a reason.\n// Next:     n?\n" + code
         step = data.kernels["sum"][2]
@@ -118,7 +120,7 @@ class Tables(Case):
 
 
 def shape(top, library=None, earlier=(), number=0):
-    """A shape where the last step takes `top` us, the library and earlier steps so much."""
+    """Returns the entries of a shape, with the times in us of the last step, the library and earlier steps."""
     times = {"13_top": top, "00_cub": library, **{f"0{k}_old": us for k, us in enumerate(earlier, 1)}}
     return [{**entry(step, 1000 + number, us), "shape": number} for step, us in times.items() if us]
 
@@ -134,7 +136,7 @@ class Bench(Case):
         self.assertEqual([found[name] for name in ("shapes", "counted", "left_out")], [5, 3, 1])
 
     def test_running(self):
-        """Figures are kept only if everything ran, and was right."""
+        """Figures are kept only if everything ran and was right."""
         update = self.patch(figures, "update")
         for count, wrong, status, error in ((6, -1, 0, None), (6, -1, 1, "ended with exit status 1"),
                                             (3, -1, 0, "timed 3 of 6 shapes"), (0, -1, 0, "timed nothing"),

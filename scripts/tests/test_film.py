@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks films: their data against what the programs must do, and in a browser the page that plays them."""
+"""Checks the data of films against what the programs must do, and, in a browser, the page that plays them."""
 import html
 import json
 import re
@@ -21,14 +21,14 @@ def play(*arguments):
 
 
 def film_of(*arguments):
-    """(exit status, the film, its events)"""
+    """Returns (exit status, the film, its events)."""
     done = play("--json", *arguments)
     [one] = json.loads(done.stdout)["films"]
     return done.returncode, one, list(events_of(one))
 
 
 def events_of(one):
-    """The events as dictionaries, lists unpacked."""
+    """Yields the events as dictionaries with unpacked lists."""
     for values in one["events"]:
         event = dict(zip(one["fields"], values))
         line = event["line"] = one["lines"][event["line"]]
@@ -49,12 +49,12 @@ def float_of(word):
     return struct.unpack("f", struct.pack("I", word))[0]
 
 
-# Planted bugs that race: the size, what the first moment says, and the array that gets the wrong value.
+# {planted bug with a race: (the size, text of the first moment, the array with the wrong value)}
 RACES = {
     "reduce/sum/bugs/sum_missing_loop_barrier": ("n=4", r"tile\[1\].*: thread 0 loads .*, then thread 1 stores", "out"),
-    # not the first race that is executed, but one of the thread that writes the sum
+    # not the first race in the run, but one of the thread that writes the sum
     "reduce/sum/bugs/sum_missing_syncwarp": ("n=3", r"tile\[1\].*: thread 1 stores .*, then thread 0 loads", "out"),
-    # cut: it keeps the store of the wrong value, and the race of the thread that makes it
+    # this film is cut: it keeps the store of the wrong value, and a race of the storing thread
     "sgemm/sgemm/bugs/sgemm_missing_second_barrier": ("m=1 n=1 k=33 ", r"stores .*, then thread \(0,0\) loads", "C"),
     # the value reaches the result by shuffles
     "softmax/row_softmax/bugs/row_softmax_missing_syncwarp": ("rows=1 ", r"row_max\[0\].*: .* loads .* stores", "y"),
@@ -86,7 +86,7 @@ class Data(Case):
         self.assertEqual([(event["units"], event["passes"]) for event in stores], [(32, list(range(32)))] * 64)
 
     def test_races(self):
-        """The first one that is named is one that does harm: the load misses what is stored, or sees it too early."""
+        """The first race named is a harmful one: the load misses the stored value, or sees it too early."""
         for bug, (size, says, array) in RACES.items():
             with self.subTest(bug):
                 status, one, events = film_of(ROOT / f"{bug}.cu")
@@ -104,7 +104,7 @@ class Data(Case):
                 self.assertIn(f"got {float_of(last['words'][0]):.6g}"[:10], one["wrong"])
 
     def test_threads_that_return_and_one_that_spins(self):
-        """The owner of the lock waits before the other thread spins."""
+        """The lock's owner waits before the other thread spins."""
         _, one, _ = film_of(ROOT / "reduce/sum/bugs/sum_early_return.cu")
         self.assertIn("ome threads returned while others wait at a barrier", one["warnings"][0])
         status, one, events = film_of(ROOT / "elementwise/lock/bugs/lock_warp_waits_inside.cu")
@@ -124,7 +124,7 @@ class Data(Case):
             self.assertEqual(events[-1]["line"]["kind"], "failure")
 
     def test_names(self):
-        """Of __shared__ arrays, also of an extern one, and of the lanes that a shuffle reads."""
+        """Names of __shared__ arrays, one of them extern, and the lanes that a shuffle reads."""
         for arguments, *found in ((("transpose_08_dynamic_shared", "--", "--rows=5", "--cols=5"), "tile", 32 * 65),
                                   (("sum_08_warp_shuffle", "--", "--n=40"), "warp_sums", 8)):
             _, one, events = film_of(*arguments)
@@ -136,7 +136,7 @@ class Data(Case):
         self.assertEqual(got, [given[lane] for lane in shuffle["at"]])
 
 
-# What a probe sees is left in an element: a test reads that.
+# A probe writes what it sees into an element, which the test reads.
 LEAVE = """
 <script>
 function leave(seen) {
@@ -150,7 +150,7 @@ addEventListener("load", () => {
 </script>
 """
 
-# Steps through the page, and plays it.
+# Steps through the film, then plays it.
 STEPS = """
   const seen = {start: player.tick, total: player.total}, root = document.documentElement;
   const cells = () => [...document.querySelectorAll(".cell")].map(cell => cell.className + cell.textContent).join("|");
@@ -178,7 +178,7 @@ STEPS = """
   setTimeout(() => leave({...seen, played: [player.tick, look(), end === cells()]}), 2000);
 """
 
-# Goes from round to round of the loops of a warp.
+# Steps through the rounds of a warp's loops.
 ROUNDS = """
   view.thread = 34; // lane 2 of warp 1
   player.key("c"); // there is none
@@ -188,7 +188,7 @@ ROUNDS = """
   leave(seen);
 """
 
-# What the words of all arrays hold at the end.
+# Collects the words of all arrays at the end.
 WORDS = """
   player.seek(player.total);
   leave(view.grids.flatMap(grid => [...grid.cells.keys()].map(word => grid.sentence(word))));
@@ -198,7 +198,7 @@ WORDS = """
 @unittest.skipUnless(CHROMIUM, "needs chromium")
 class Pages(Case):
     def seen(self, page, probe, width=1500):
-        """What the page showed, in a window of this width."""
+        """Returns what the probe saw on the page, in a window of this width."""
         path = self.folder() / "film.html"
         path.write_text(page.replace("</body>", LEAVE.replace("PROBE", probe) + "</body>"))
         done = subprocess.run([CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom",
@@ -234,13 +234,13 @@ class Pages(Case):
                 self.assertEqual(seen["played"], [seen["total"], seen["end"], True])
 
     def test_who_wrote_a_word(self):
-        """A swap that fails writes nothing."""
+        """A compare-and-swap that fails writes nothing."""
         words = self.seen(play(ROOT / "elementwise/lock/bugs/lock_warp_waits_inside.cu").stdout, WORDS)
         self.assertTrue(any(re.match(r"locks\[0\] = 1, written by thread 0\b", word) for word in words), words)
         self.assertEqual(len([word for word in words if word.startswith("locks")]), 1, "no words beyond its end")
 
     def test_rounds(self):
-        """The lanes of each round of a tree, and the lane that each shuffle reads."""
+        """The page shows the lanes of each round of a tree, and the lane that each shuffle reads."""
         for step, says, rounds in (
                 ("sum_03_interleaved_divergent", r"^warp 1: shared load of tile in line \d+, (\d+) of 32 lanes",
                  ["16", "8", "4", "2", "1"]),

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Judges submissions as candidates write them, and submissions that misbehave. Compiles each for the CPU backend."""
+"""Judges submissions as candidates write them, and submissions that misbehave. Each one is compiled for the CPU
+backend."""
 import shutil
 import subprocess
 import textwrap
@@ -32,7 +33,7 @@ def page_of(**words):
     return ADD.format(**{"kernel": SUM, "before": "", "host": "", "call": CALL, **words})
 
 
-# What misbehaves: (words of the submission, the stage that fails, what the verdict says)
+# Submissions that misbehave: (words of the submission, the stage that fails, words of the verdict)
 BAD = {
     "endless_loop": ({"kernel": "while (n + 1) if (i > n + 5000) c[0] = i++;"}, ENDS, "timed out"),
     "divergent_barrier": ({"kernel": "if (threadIdx.x % 2) return; __syncthreads(); " + SUM}, RIGHT,
@@ -53,7 +54,7 @@ BAD = {
     "other_parameters": ({"before": "struct T {}; void launch(T); /*", "call": "} /* "}, COMPILES, ""),
 }
 
-# What passes with remarks of these kinds: (words, kinds, level).
+# Submissions that pass with remarks: (words, kinds of remarks, level).
 REMARKS = {
     "vectors": ({"kernel": "if (i == 0 && n > 3) *(float4*)c = *(float4*)a; __syncthreads(); " + SUM}, ["alignment"],
                 levels.RIGHT),
@@ -63,7 +64,7 @@ REMARKS = {
     "right": ({}, [], levels.ROBUST),
 }
 
-# What only a later stage sees.
+# Errors that only a later stage detects.
 LATER = {
     "host_memory_in_a_structure": ({"before": """
         struct Sizes { const size_t* n; };
@@ -75,7 +76,7 @@ LATER = {
                                                   "1e30f ? next : a[i]) + b[i]; }"}, MEMORY, ""),
 }
 
-# What passes all stages: (text, what the verdict says)
+# Submissions that pass all stages: (text, words of the verdict)
 GOOD = {
     "early_return_before_a_barrier": (page_of(kernel="if (i >= n) return; __syncthreads(); " + SUM),
                                       "Next level, fast: as fast as", "fine since Volta"),
@@ -98,7 +99,7 @@ GOOD = {
 
 
 class OnPlainBuild(judging.Judge):
-    """The stages on the plain build alone."""
+    """Judges only the stages on the build without sanitizers and counters."""
 
     def memory(self):
         self.say("left out")
@@ -132,7 +133,7 @@ class JudgeTest(Case):
                 self.assertEqual("scripts/explain --play" in judging.text(verdict), stage in (RIGHT, MEMORY, RACES))
 
     def test_planted_bugs(self):
-        """A wrong sum, with the race that explains it, and a missing fence, without which every result is right."""
+        """One bug gives a wrong sum, explained by its race. The other lacks a fence, but all its results are right."""
         for name, stage in (("sum_missing_loop_barrier", RIGHT), ("scan_missing_fence", RACES)):
             self.assert_fails(judging.Judge(candidates.find(name), 300).verdict(), stage, "race")
 
@@ -148,8 +149,8 @@ class JudgeTest(Case):
                     self.assertIn(word, said)
 
     def test_remarks_and_what_was_not_judged(self):
-        """What an interviewer would accept passes; the remark says what is missing. Stages that were not judged do not
-        count as passed."""
+        """A submission that an interviewer would accept passes, with a remark on what is missing. Stages that were not
+        judged do not count as passed."""
         for name, (words, kinds, level) in REMARKS.items():
             with self.subTest(name):
                 verdict = self.judge(f"add_{name}", page_of(**words))
@@ -160,7 +161,7 @@ class JudgeTest(Case):
                 self.assertIn("Not solved yet", judging.text(verdict))
 
     def test_what_is_right_and_slow_is_neither_failed_nor_solved(self):
-        """On large sizes 100000 blocks do the same."""
+        """At large sizes 100000 blocks do the same work."""
         verdict = self.judge("sum_slow", """
             __global__ void k(const float* x, float* out, size_t n) {
               float v = 0;
@@ -192,8 +193,8 @@ void launch(const float* x, float* out, size_t n) { clear<<<1, 1>>>(x, out, n); 
 
 
 class PagesElsewhere(Case):
-    """The other scripts that take a submission, on the CPU backend. Its kernel prints, and has the name of functions of
-    the C++ library; the submission includes its header as older ones do."""
+    """Tests the other scripts that take a submission, on the CPU backend. The submission's kernel prints, and has the
+    name of functions of the C++ library. Its include is in the older form."""
 
     def setUp(self):
         self.submission = self.folder(prefix="a folder ") / "sum_mine.cu"
@@ -243,10 +244,11 @@ WRONG = {"verified": False, "checks": 3, "failure": {
 
 
 class OnGpuAlone(Case):
-    """What the CPU backend cannot run, with programs that only pretend."""
+    """Tests submissions that the CPU backend cannot run, with mock programs."""
 
     def judge(self, tools=(), check=ALL_RIGHT, with_gpu=True):
-        """`tools`: {name: what the tool prints, else CLEAN}; `check`: the runner's record."""
+        """Returns the verdict. `tools` is {name: the tool's output}, CLEAN for others; `check` is the runner's
+        record."""
         def build(judge, kind):
             if kind == "cpu":
                 raise candidates.CompileError(CLUSTERS)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what the scripts share: the names that they take, and what they read from a failed build."""
+"""Checks the code that the scripts share: the names that they take, and what they read from a failed build."""
 import os
 import subprocess
 import sys
@@ -107,7 +107,7 @@ ninja: build stopped: cannot make progress due to previous errors.
             "max": "/usr/bin/ld: a.o: in function `f': multiple definition of `f'"})
 
     def test_without_a_gpu(self):
-        """A script that is asked for one says so before it builds anything."""
+        """A script that needs a GPU says so before it builds anything."""
         self.patch(ladder.shutil, "which", return_value=None)
         self.patch(ladder.subprocess, "run", side_effect=AssertionError("something is run"))
         for words in ("run --backend cuda sum", "debug --backend cuda sum_01_atomic", "test --backend cuda",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the rules of scripts/mutate: what each changes, and what no rule touches."""
+"""Tests the rules of scripts/mutate: what each one changes, and what no rule changes."""
 import json
 import unittest
 
@@ -8,7 +8,7 @@ from ladder import mutation_rules
 
 mutate = ladder.load_script("mutate")
 
-# A rule, a line of a kernel, and every line that the rule makes of it; two blanks between them.
+# A rule, a line of a kernel, and all lines that the rule makes of it, separated by two blanks.
 EXAMPLES = [row.split("  ") for row in """\
 barrier removed  __syncthreads();  ;
 warp barrier removed  __syncwarp();  ;
@@ -69,7 +69,7 @@ LADDER_STEP(Sum, launch, [](std::size_t n) {{ return n + 1; }});
 
 class Rules(Case):
     def described(self, text, name="step.cu"):
-        """(mutant, its line's number, the line before and after) of all mutants of a file."""
+        """Returns (mutant, its line's number, the line before and after) for all mutants of a file."""
         path = self.folder() / name
         path.write_text(text)
         for mutant in mutation_rules.mutants(path, path.parent):
@@ -98,8 +98,8 @@ class Rules(Case):
                 self.assertEqual({number for _, number, *_ in found}, expected)
 
     def test_mutants_of_the_steps(self):
-        """Each is made by a rule that has an example, and begins and ends outside of comments and literals. All judged
-        survivors are among them."""
+        """Each mutant's rule has an example, and its change begins and ends outside of comments and literals. All
+        judged survivors are among the mutants."""
         rules = {rule for rule, _, *expected in EXAMPLES if expected}
         judged = json.loads(mutate.SURVIVORS.read_text())
         for path in {*mutate.sources(ladder.steps()), *(ROOT / row["file"] for row in judged)}:

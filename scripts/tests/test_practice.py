@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests scripts/practice: submissions, hints, the list, what is remembered, watching, disguised bugs, and the limits of
-the sandbox. Compiles nothing."""
+"""Tests scripts/practice (submissions, hints, the list, the progress file, watching, disguised bugs) and the limits of
+the sandbox. It compiles nothing."""
 import json
 import os
 import re
@@ -19,14 +19,14 @@ WRONG = diagnosis.Failure(RIGHT, "Learn this.", "README.md#where-data-live", "n=
 
 
 class InFolder(Case):
-    """With an empty practice/, and with the judge's place taken by what returns a verdict at once: a submission that
-    says so is wrong, or not judged to the end."""
+    """Uses an empty practice/ and a mock judge that returns a verdict at once. A submission whose text says so is
+    wrong, or not judged to the end."""
 
     def setUp(self):
         self.patch(ladder, "PRACTICE", self.folder())
         self.patch(judging, "Judge").side_effect = lambda submission, *_, **__: mock.Mock(
             verdict=lambda: self.verdict(submission))
-        self.judged = []  # texts of submissions
+        self.judged = []  # texts of the judged submissions
 
     def verdict(self, submission):
         text = submission.path.read_text()
@@ -37,7 +37,7 @@ class InFolder(Case):
                                level="right", film="scripts/explain --play sum.cu")
 
     def script(self, name, *arguments):
-        """(output, exit status); what it says on standard error comes with it."""
+        """Returns (output on both streams, exit status)."""
         with mock.patch.object(sys, "argv", [name, *map(str, arguments)]):
             said, status = outcome(ladder.load_script(name).main)
         return said, status or 0
@@ -53,7 +53,7 @@ class InFolder(Case):
 
 class Submissions(InFolder):
     def test_pages_state_the_problem_and_nothing_of_a_solution(self):
-        """There is one for every kernel with one launch."""
+        """Every kernel with one launch has a submission template."""
         with_launch = {step.kernel for step in ladder.steps()
                        if re.search(r"^LADDER_STEP\(\w+, launch", step.path.read_text(), re.M)}
         self.assertEqual(set(problems.problems()), with_launch)
@@ -68,7 +68,7 @@ class Submissions(InFolder):
             self.assertLessEqual(max(map(len, page.splitlines())), 120)
             self.assertTrue("int main(" in flat and '#include "' not in flat)
             [name] = re.findall(r'^#include "(.*)"', page, re.MULTILINE)
-            for folder in ("practice", "common"):  # there, and with -I common from any place
+            for folder in ("practice", "common"):  # the include works in practice/, and anywhere with -I common
                 self.assertEqual((ROOT / folder / name).resolve(), problem.header)
 
     def test_a_page_is_never_overwritten(self):
@@ -133,7 +133,7 @@ class PageNames(InFolder):
 
 class Remembering(InFolder):
     def test_states(self):
-        """A submission whose judging did not end is neither solved nor failed; what is solved stays solved."""
+        """A submission that was not judged to the end is neither solved nor failed. A solved one stays solved."""
         for text, status, words, solved in (("too slow", 3, "Not solved yet", []), ("wrong", 1, "Learn this.", []),
                                             ("right", 0, "Solved, level: right.\n\n", ["sum"]),
                                             ("wrong again", 1, "Learn this.", ["sum"])):
@@ -222,7 +222,7 @@ class Explanations(Case):
 
     def test_a_cause_is_named_only_if_its_absence_mends_the_run(self):
         def cause(facts, passes):
-            """Where exactly those runs pass of which `passes` is true."""
+            """Returns the diagnosis if exactly the runs with true `passes` pass."""
             return diagnosis.Causes(diagnosis.of_facts({**FACTS, **facts}), passes, [], ["n"]).found()
 
         for word, facts, passes in (
@@ -256,7 +256,7 @@ class Sandbox(Case):
                 (["sh", "-c", "echo hello; exit 3"], 10, 3, "", "hello\n"),
                 (["yes"], 10, None, "output", "y\n" * (judging.sandbox.OUTPUT // 2)),
                 (["sh", "-c", "exec yes >file"], 10, None, "output", ""),
-                (["sh", "-c", "sleep 60 & echo x"], 10, 0, "", "x\n"),  # its child ends with it
+                (["sh", "-c", "sleep 60 & echo x"], 10, 0, "", "x\n"),  # its child is ended too
                 ([sys.executable, "-c", fill], 20, None, "memory", "")):
             with self.subTest(command):
                 begin = time.monotonic()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of scripts/profile on what ncu prints, made up: a machine with a GPU and ncu is not needed."""
+"""Tests scripts/profile on made-up output of ncu, without a GPU or ncu."""
 import json
 import subprocess
 import unittest
@@ -12,7 +12,7 @@ script = ladder.load_script("profile")
 SECTORS, REQUESTS = counters.ALL["global_store_sectors"], counters.ALL["global_store_requests"]
 TIME, DRAM, STALL = counters.ALL["time_ns"], counters.ALL["dram_pct"], counters.ALL["stall_barrier"]
 
-# What `ncu --csv --page raw --print-units base` writes to its log: lines of its own, the head, the units, the launches.
+# The log of `ncu --csv --page raw --print-units base`: messages, the head, the units, the launches.
 LOG = f"""\
 ==PROF== Connected to process 4711 (/a/program)
 ==PROF== Profiling "transpose_naive": 0%....50%....100% - 9 passes
@@ -44,8 +44,8 @@ class Run(Case):
         return script.profile(STEPS, "sum", list(options))
 
     def test_entries(self):
-        """Steps are what lies between the markers; counts are added, rates are averages by time, what was not counted
-        is absent."""
+        """A marker separates steps. Counts are added, rates are averages weighted by time, and values that were not
+        counted are absent."""
         common = {"family": "reduce", "kernel": "sum", "size": {"n": 8}, "misaligned": True}
         first = {**common, "step": "01_atomic", "function": "transpose_naive", "launches": 1, "grid": [49, 33, 1],
                  "block": [32, 8, 1], "dram_pct": 12.5, "time_ns": 3000, "global_store_requests": 50721,

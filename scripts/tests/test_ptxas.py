@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compiles what needs sm_90a with nvcc, warnings as errors, and reads what ptxas says: where a wgmma's registers may be
-touched too early, it lets the wgmmas run one after the other and says so. Of a step it must say nothing; of a planted
-bug, what the source's line '// caught by: ptxas | <text>' says."""
+"""Compiles the files that need sm_90a with nvcc, with warnings as errors, and reads ptxas' messages. Where a wgmma's
+registers may be touched too early, ptxas serialises the wgmmas and says so. For a step it must say nothing. For a
+planted bug it must say the text in the line '// caught by: ptxas | <text>'."""
 import concurrent.futures
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of scripts/readme: on a page made up, each kind of drift is found. That what holds is not reported, the pages
-themselves show: scripts/readme --check."""
+"""Tests that scripts/readme finds each kind of error on a made-up page. The project's own pages test that it reports
+nothing that is right: scripts/readme --check."""
 import textwrap
 import unittest
 
@@ -19,12 +19,12 @@ def block(code, before="", language="cpp"):
 
 
 def shown(*lines):
-    """A page that shows these lines of the kernel's."""
+    """Returns a page that shows these lines of the kernel."""
     return block("\n".join(lines), f"<!-- source: {STEP} -->")
 
 
 TO_FIGURE = "It is [0.94](results/h200.json#{}).\n"
-# A check, a text, and for each error the pattern of 'line: error'.
+# {check: [(a text, and for each error a pattern of 'line: error')]}
 CASES = {
     document_checks.check_links: (
         ("See /" + "home/me/sum.\n", "^1: .*absolute"),
@@ -54,7 +54,7 @@ CASES = {
 
 class Pages(Case):
     def assert_found(self, check, text, *patterns, path=CHAPTER):
-        """What a check reports on a page with this text."""
+        """Asserts what a check reports on a page with this text."""
         page = document.Document(path, text)
         check(page)
         found = [f"{line}: {text}" for line, text in sorted(page.errors)]
@@ -110,7 +110,7 @@ class Pages(Case):
                 *patterns)
 
     def test_links_that_lead_nowhere(self):
-        """They stay as they are. The others' texts are those of the pages, which scripts/tables --check compares."""
+        """Such links stay unchanged. The texts of other links are tested by scripts/tables --check, on the pages."""
         data = known(h200=[entry(step, n, 10) for step in ("00_cub", "02_tree", "03_shuffle") for n in (1 << 20, 1000)])
         del data.shown["entries"]["sum", "h200"][0]["of_ceiling"]
         for target, text in (("sum_03,2^20,vs_02", "1.00x"), ("sum_any,2^20,share", "no such figures"),

@@ -17,8 +17,8 @@ CRASH = {"reports": [{"fatal": True, "cause": "address", "problem": "SIGSEGV", "
 
 class Verdicts(Case):
     def run_steps(self, *acts, together=False):
-        """The verdicts where a ladder does this at each step: it records a verdict, or ends with a report or a status.
-        Of a pair the second is done if the step is run alone."""
+        """Returns the verdicts of a ladder whose steps act so: a step records a verdict, or ends with a report or a
+        status. The second of a pair of acts is for a step that runs alone."""
         def recorded(command):
             records = []
             for name, act in zip(NAMES, acts):
@@ -54,7 +54,7 @@ class Verdicts(Case):
         not_twice = [(act, CRASH) for act in (PASS, FAIL, PASS)]
         for acts, words in (([*not_twice, PASS], "PASS FAIL PASS PASS"),
                             ([PASS, CRASH, PASS, FAIL], "PASS FAIL PASS FAIL"),
-                            # after an error of CUDA's all later calls fail
+                            # after a CUDA error all later calls fail
                             ([PASS, error, (error, PASS), (error, PASS)], "PASS FAIL PASS PASS"),
                             ([PASS, PASS, (CRASH, PASS), PASS], "PASS PASS FAIL FAIL")):
             verdicts = self.run_steps(*acts, together=True)
@@ -75,7 +75,7 @@ class Verdicts(Case):
 
 class Records(Case):
     def test_verdicts(self):
-        """A failure stays; an error that ended the program is no verdict, nor is one on another step."""
+        """A failure stays. An error that ended the program is no verdict, nor is a verdict on another step."""
         skipped, left_out, late = {"skipped": "needs sm_90a"}, {"left_out": "takes 9.1 s"}, {"failed": "not done"}
         for records, *words, summary in (
                 ([PASS], "PASS", "1 step passed, 0 failed, 0 skipped"),

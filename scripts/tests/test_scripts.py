@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that all scripts look alike from outside: --help, bad usage; from any folder, and in a checkout whose
-path has a space. Whatever is executable in scripts/ is a script. Builds nothing."""
+"""Checks that all scripts behave alike: --help and bad usage, from any folder, and in a checkout whose path has a
+space. Every executable file in scripts/ is a script. The test builds nothing."""
 import os
 import pty
 import re
@@ -45,7 +45,7 @@ class Scripts(unittest.TestCase):
                 self.assertEqual(self.run_script(name, "-h"), (0, text, ""), "in a folder with a space")
 
     def test_watching_in_a_terminal(self):
-        """Keys that were typed together are all seen: the list, and then the end. The terminal is as it was before."""
+        """Keys typed together are all handled: the list, then the end. The terminal's settings are restored."""
         terminal, ours = pty.openpty()
         before, said = termios.tcgetattr(ours), ""
         watch = subprocess.Popen([self.copy / "scripts/practice", "--watch"], stdin=ours, stdout=ours, stderr=ours)
@@ -59,7 +59,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual(termios.tcgetattr(ours), before)
 
     def assert_usage(self, words, name, *arguments):
-        """Bad usage gets one line with these words, and nothing is built."""
+        """Asserts that bad usage gives one line with these words, and that nothing is built."""
         with self.subTest(name):
             status, text, errors = self.run_script(name, *arguments)
             self.assertEqual((status, text), (2, ""))
@@ -82,7 +82,7 @@ class Scripts(unittest.TestCase):
             self.assert_usage("'sum_8'.*sum_08_", name, "sum_8", *["idea"] * (name == "new"))
 
     def test_work_in_a_folder_with_a_space(self):
-        """From elsewhere, and from inside, by a relative path and with CDPATH set."""
+        """The scripts run from another folder, and from inside by a relative path with CDPATH set."""
         for root, folder in ((self.copy, self.elsewhere), (Path(".."), self.copy / "reduce")):
             for words, *command in (("  sum_08_warp_shuffle\n", "run", "--list"),
                                     ("__global__", "export", self.copy / "reduce/sum/sum_08_warp_shuffle.cu")):

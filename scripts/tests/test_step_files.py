@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what every step file must have: a header that teaches, a page's length, and a small step from the one
-before; where files lie; and what a whiteboard answer may be."""
+"""Checks the form of step files: a head that teaches, limited length, and a small change from the step before. Checks
+where files are, and the form of whiteboard answers."""
 import re
 import unittest
 
@@ -9,7 +9,8 @@ from ladder import cuda_source
 
 diff = ladder.load_script("diff")
 
-# Of a step: lines, and lines that it adds or changes. Some steps need more; they may not become more, nor longer.
+# Limits for a step's lines, and for the lines that it adds or changes: usual, number of exceptions, most. Never raise
+# the last two.
 LINES, LONG_STEPS, MOST_LINES = 150, 13, 200
 NEW_LINES, LARGE_STEPS, MOST_NEW_LINES = 40, 86, 160
 
@@ -56,11 +57,12 @@ class StepFiles(Case):
 
 
 class Layout(Case):
-    """A kernel's folder has what it alone uses, a family's what several of its kernels share, common/ the rest."""
+    """A kernel's folder has the files that only this kernel uses, a family's folder those that several of its kernels
+    share, and common/ the rest."""
 
     def test_layout(self):
         folders = {step.folder for step in ladder.steps()}
-        users = {}  # {header: the kernels' folders whose sources include it, directly or not}
+        users = {}  # {header: kernels' folders whose sources include it, directly or indirectly}
         for step in ladder.steps() + ladder.bugs() + ladder.answers():
             for header in cuda_source.included(step.path)[1:]:
                 users.setdefault(header.resolve(), set()).add(step.folder)
@@ -76,7 +78,7 @@ class Layout(Case):
             allowed = {"README.md", f"test_{family.name}.cpp", f"trace_{family.name}.cpp", "__pycache__"}
             for path in set(family.iterdir()) - folders - users.keys():
                 if path.name not in allowed and not re.fullmatch(r"export_\w+\.inc", path.name):
-                    self.assertTrue(path.is_dir() and not any(path.iterdir()), path)  # an empty folder is not git's
+                    self.assertTrue(path.is_dir() and not any(path.iterdir()), path)  # not tracked by git
         for folder in folders:
             self.assertTrue((folder / "README.md").is_file(), folder)
 
@@ -84,16 +86,16 @@ class Layout(Case):
 LONG_ANSWERS = {"batch_norm_whiteboard": 31,  # a sum over the block, used twice
                 "gemm_bf16_whiteboard": 36,  # tiles in shared memory on both sides of the fragments
                 "layer_norm_grad_whiteboard": 38,  # two kernels
-                "moe_route_whiteboard": 38,  # two kernels: the choice, and the places
-                "nms_whiteboard": 37,  # two kernels, and what an overlap is
+                "moe_route_whiteboard": 38,  # two kernels: the choice, and the positions
+                "nms_whiteboard": 37,  # two kernels, and the overlap
                 "sort_whiteboard": 48}  # three kernels, eight passes
 
 
 class Answers(Case):
     def test_whiteboard_answers(self):
-        """Short, nothing of ours in them, and a launch returns its error. What is included after the answer cannot be
-        used in it, except on the CPU backend: from the precompiled header. 'scripts/mutate reduce/sum/whiteboard.cu'
-        says whether the checks notice mistakes in one."""
+        """Answers are short, use nothing of the project, and their launch returns its error. A header included after
+        the answer cannot be used in it, except on the CPU backend through the precompiled header. 'scripts/mutate
+        reduce/sum/whiteboard.cu' reports whether the checks detect mistakes in an answer."""
         self.assertTrue(ladder.answers())
         for step in ladder.answers():
             with self.subTest(step.name):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of scripts/export --torch without PyTorch: what the files name is defined, and nvcc, where it is installed,
-compiles the CUDA in some of them with declarations of what that uses of PyTorch."""
+"""Tests scripts/export --torch without PyTorch. The names that the files use must be defined. If nvcc is installed, it
+compiles the CUDA code of some files with declarations of the PyTorch functions in use."""
 import ast
 import builtins
 import re
@@ -42,7 +42,7 @@ def step(name):
 
 
 def literals(text):
-    """The strings that a file assigns to names at its top."""
+    """Returns the strings that a file assigns to names at its top level."""
     return {node.targets[0].id: node.value.value for node in ast.parse(text).body
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)}
 
