@@ -227,14 +227,14 @@ def resolve(names, only_steps=False, submissions=False):
         found, path = find(name, known_names()), submission_file(name)
         if not found and path:
             if not submissions:
-                usage_error(f"'{name}' is no step, and scripts/{script_name()} takes only steps; "
-                            "scripts/judge says what it is worth")
+                usage_error(f"'{name}' is not a step, and scripts/{script_name()} takes only steps; "
+                            "scripts/judge judges your own files")
             found = [submission(path)]
         if not found:
             no_such(name, known_names(), "'scripts/run --list' lists what there is",
                     [path.stem for path in PRACTICE.glob("*.cu") if submissions])
         if only_steps and {"bug", "answer"} & {step.kind for step in found}:
-            usage_error(f"'{name}' is no step of a ladder")
+            usage_error(f"'{name}' is not a step of a ladder")
         chosen.update(dict.fromkeys(found))
     return list(chosen)
 
@@ -243,7 +243,7 @@ def resolve_one(name, only_steps=False, submissions=False):
     """Returns the single step that the name stands for. Ends the script if there are several."""
     found = resolve([name], only_steps, submissions)
     if len(found) > 1:
-        usage_error(f"'{name}' is {len(found)} steps, and one is needed, such as {found[-1].name}")
+        usage_error(f"'{name}' stands for {len(found)} steps, but one is needed, such as {found[-1].name}")
     return found[0]
 
 
@@ -310,7 +310,7 @@ def at_least(least):
     """Returns the argparse type of a whole number of at least `least`."""
     def parse(text):
         if not re.fullmatch(r"-?\d+", text) or int(text) < least:
-            raise argparse.ArgumentTypeError(f"'{text}' is no whole number of at least {least}")
+            raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least {least}")
         return int(text)
     return parse
 
@@ -377,7 +377,7 @@ def locked(preset):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
-            say(f"{script_name()}: waiting for {lock.read().strip() or 'another process'}, which is at work in "
+            say(f"{script_name()}: waiting for {lock.read().strip() or 'another process'}, which is using "
                 f"build/{preset}")
             fcntl.flock(lock, fcntl.LOCK_EX)
         lock.truncate(0)
@@ -396,7 +396,7 @@ def configure(preset, *needs):
         cached = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read_text(), re.M)) if cache.is_file() else {}
         home = cached.get("CMAKE_HOME_DIRECTORY", ROOT)
         if Path(home).resolve() != ROOT:  # a copied or moved folder still names its old sources
-            say(f"build/{preset} is of another folder, {home}: starting it anew")
+            say(f"build/{preset} belongs to another source folder, {home}: removing it")
             shutil.rmtree(folder)
             folder.mkdir()
         tests = ["-DLADDER_TESTS=ON"] * ("test" in needs)
@@ -434,7 +434,7 @@ def build_what_compiles(preset, targets):
     keep_going = ["--", "-k", "0"]
     if not targets or try_build(preset, targets, *keep_going).returncode == 0:
         return {}
-    say("Again, for what failed only")
+    say("Building the failed targets again, for their messages")
     output = try_build(preset, targets, *keep_going, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
     found = {}
     for block in re.split(r"^FAILED: (?:\[code=\d+\] )?", output, flags=re.MULTILINE)[1:]:

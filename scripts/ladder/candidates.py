@@ -64,8 +64,8 @@ def prepare(preset, kernel):
     """Builds what a kernel's submissions are linked with: the preset's runner and, on a GPU, the library's step. Done
     once per process."""
     if not (ladder.ROOT / "build" / preset / "build.ninja").is_file():
-        ladder.say(f"building what kernels are linked with, the runner and the backend, in build/{preset}: once, about "
-                   "a minute on two cores")
+        ladder.say(f"building the runner and the backend in build/{preset}, which kernels are linked with: once, "
+                   "about a minute on two cores")
     ladder.configure(preset)
     name = outside.Builder(ladder.ROOT / "build" / preset).name(kernel)
     done = ladder.try_build(preset, [f"outside_{name}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

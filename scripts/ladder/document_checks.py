@@ -119,7 +119,7 @@ def missing_in_script(script, *arguments):
         re.search(rf"(?<![\w-]){re.escape(word.partition('=')[0])}(?![\w-])", help_of(script)) or word.isdigit()
         or word.startswith("practice/") or METAVARIABLE.search(word) or (script == "scripts/new" and place == 1)
         or (word[0] != "-" and is_there(word)))]
-    return [f"{script} knows no '{word}'" for word in unknown]
+    return [f"{script} does not know '{word}'" for word in unknown]
 
 
 def missing(command):

@@ -96,7 +96,7 @@ def write(texts, check=False):
     error instead."""
     changed = {path: text for path, text in texts.items() if not path.exists() or path.read_text() != text}
     if check and changed:
-        ladder.fail(f"{len(changed)} files are not of today's results; scripts/{ladder.script_name()} writes them: "
+        ladder.fail(f"{len(changed)} files do not match results/; scripts/{ladder.script_name()} writes them: "
                     + " ".join([*map(ladder.shown, changed)][:5]))
     for path, text in changed.items():
         path.parent.mkdir(exist_ok=True)

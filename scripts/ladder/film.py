@@ -47,7 +47,7 @@ def failing_run(program):
         lengths = (one for one in LENGTHS if given.endswith("=0") or one < int(given.partition("=")[2]))
         sizes = ([f"--{name}={one}" if old == given else old for old in facts["options"]] for one in lengths)
         facts = next(filter(None, map(check, sizes)), facts)
-    ladder.say(f"{program.name} fails at {diagnosis.how(facts)}: this is the run to see")
+    ladder.say(f"{program.name} fails at {diagnosis.how(facts)}: the film shows this run")
     os.environ.setdefault("CUDA_EMU_ORDER", facts.get("order") or "forward")
     return [*facts["options"], f"--data={facts['data']}", *["--misaligned"] * bool(facts["offsets"])]
 

@@ -236,7 +236,7 @@ class Judge:
         left_out, checks = outcome.entry.get("sizes_left") or too_long, outcome.entry["checks"]
         self.building("cpu-asan")
         self.building("cpu-trace")
-        self.say("the same in another order of threads, and with other values in fresh memory")
+        self.say("checking again with another order of threads and other values in fresh memory")
         another = {"order": "random:1", "fill": "large"}
         outcome = self.check(program, *["--brief"] * too_long, within=self.for_few_checks, **another)
         self.holds(outcome, program, **another)
@@ -281,14 +281,14 @@ class Judge:
 
     def with_address(self, failure):
         """Adds AddressSanitizer's report to a crash: which memory the address is near, and which line accessed it."""
-        self.say("where does that address lie?")
+        self.say("locating the address")
         options = [*failure.facts["options"], f"--data={failure.facts['data']}"] if failure.facts else ["--random-data"]
         outcome = self.check(self.building("cpu-asan").result(), *options, seconds=2 * EXPERIMENT_S)
         return diagnosis.of_outcome(outcome) if outcome.sanitizer else failure
 
     def with_writer(self, failure, order, fill):
         """Adds the thread that wrote the wrong value last, and a race at that size."""
-        self.say("who wrote it?")
+        self.say("finding the thread that wrote it")
         program, facts = self.building("cpu-trace").result(), failure.facts
         again = self.run(program, "--check", *facts["options"], f"--data={facts['data']}", order=order, fill=fill,
                          seconds=2 * EXPERIMENT_S).facts

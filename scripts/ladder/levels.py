@@ -34,7 +34,7 @@ def first_race(step):
 def ladder_entries(problem, preset, options, say):
     """Returns the entries that the ladder's program prints with these options. They are kept in a file until the
     program changes. Returns [] if the program does not build or does not end."""
-    say(f"the ladder's steps, to compare with; the first time they are built in build/{preset}, a minute or two")
+    say(f"running the ladder's steps to compare; building them in build/{preset} the first time takes a minute or two")
     if ladder.try_build(preset, [f"ladder_{problem.kernel}"], stdout=subprocess.DEVNULL,
                         stderr=subprocess.DEVNULL).returncode != 0:
         return []

@@ -113,12 +113,12 @@ def run_program(command, steps, options, tally):
             elif step.name in tally.failed() and len(steps) == 1 and fatal:
                 tally[step.name] = ended
         return status
-    print("Again, one by one, the steps without a verdict of their own:", flush=True)
+    print("Running the steps without a verdict of their own again, one by one:", flush=True)
     before = {step: tally.pop(step.name, ended) for step in unclear}
     run([([*command, f"--only={step.name}"], [step]) for step in unclear], options, tally)
     if not tally.failed().keys() & {step.name for step in steps}:
         for step, verdict in before.items():
-            tally.say(step.name, Verdict("FAIL", f"passes alone, but in the ladder: {verdict.reason}"))
+            tally.say(step.name, Verdict("FAIL", f"passes alone, fails in the ladder: {verdict.reason}"))
     return status
 
 
