@@ -141,7 +141,7 @@ def missing(command):
 
 
 def commands_of(block):
-    """Returns the commands of an sh or console block, lines that end in \ joined, with the output shown below each:
+    """Returns the commands of an sh or console block, lines that end in \\ joined, with the output shown below each:
     [(line, command, line after it, lines up to the next command)]."""
     prompt = r"\$ " if block.language == "console" else ""
     found = [one for one in re.finditer(rf"^{prompt}((?:.*\\\n)*.*)$", block.text, re.MULTILINE)
