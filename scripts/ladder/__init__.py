@@ -63,8 +63,7 @@ class Step(NamedTuple):
 
     @property
     def label(self):
-        """Returns its path without the suffix, relative to the top folder if below it:
-        reduce/sum/sum_08_warp_shuffle."""
+        """Returns its path without the suffix, relative to the top folder: reduce/sum/sum_08_warp_shuffle."""
         return shown(self.path.with_suffix(""))
 
     @property
@@ -102,8 +101,7 @@ def steps():
 
 
 def bugs():
-    """Returns the planted bugs. A bug's kernel is the one of its folder with the longest name that the bug's name
-    begins with."""
+    """Returns the planted bugs. A bug belongs to the longest kernel name that its own name begins with."""
     found = {path: Step(step.family, kernel, "", path.stem, path, "bug")
              for kernel, (step, *_) in sorted(kernels().items(), key=lambda entry: len(entry[0]))
              for path in step.folder.glob(f"bugs/{kernel}_*.cu")}
@@ -152,8 +150,7 @@ def known_names():
 
 
 def find(name, known):
-    """Returns the steps that a name or a path stands for, or None. A path is relative to the current folder, or else
-    to the top folder."""
+    """Returns the steps that a name or a path (from the current or the top folder) stands for, or None."""
     here = os.path.relpath(Path(name).resolve(), ROOT)
     for text in [here] if Path(name).is_file() else [here, os.path.normpath(name)]:
         text = re.sub(r"\.(cuh?|cpp)$", "", text)
@@ -188,14 +185,12 @@ def kernel_of(path):
 
 
 def plain_name(stem):
-    """Returns a file's name in letters, digits and _, as the runner writes it (Registration in
-    common/runner/definitions.hpp)."""
+    """Returns a file's name in letters, digits and _, as Registration in runner/definitions.hpp does."""
     return re.sub(rb"[^0-9A-Za-z]", b"_", stem.encode()).decode()
 
 
 def submission(path):
-    """Returns the submission in a file. Its name begins with the kernel's. Ends the script if the kernel cannot be
-    identified."""
+    """Returns the submission in a file, whose name begins with the kernel's."""
     kernel = kernel_of(path)
     if kernel is None:
         usage_error(f"{shown(path)}: which kernel is it? Include its header, such as \"../reduce/sum/sum.cuh\", or "
@@ -207,8 +202,7 @@ def submission(path):
 
 
 def no_such(name, known, otherwise, pages=()):
-    """Ends the script with an error that suggests names spelt like this one. The name is neither known nor a file in
-    practice/."""
+    """Ends the script with an error that suggests similar names."""
     wanted = re.sub(r"\.\w*$", "", Path(name).name.lower())
     wanted = re.sub(r"_(\d)(?=_|$)", r"_0\1", wanted)  # sum_7 means sum_07
     plain = sorted(other for other in {*known, *pages} if "/" not in other)
@@ -324,8 +318,7 @@ def load_script(name):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """Reports bad usage in one line. The --help of all scripts looks alike: the epilog has examples, and its last
-    lines explain the exit status."""
+    """Reports bad usage in one line; the epilog of --help has examples, then the exit status."""
 
     def __init__(self, description, epilog="", **options):
         if "Exit status:" not in description + epilog:
@@ -461,8 +454,7 @@ def skipped(preset):
 
 
 def buildable(preset, kernels, *needs):
-    """Configures the preset and returns the steps of {kernel: [Step]} that it can build. Ends the script if there are
-    none."""
+    """Configures the preset and returns the steps of {kernel: [Step]} that it can build."""
     configure(preset, *needs)
     left_out = skipped(preset)
     found = {kernel: [step for step in steps if step.name not in left_out] for kernel, steps in kernels.items()}

@@ -8,8 +8,7 @@ from ladder import candidates, cuda_source, judging, problems, progress_file
 
 
 def disguised(bug):
-    """Returns the source of a bug without comments and with other kernel names, below a statement of what it should
-    compute."""
+    """Returns a bug's source without comments, with other kernel names, below the problem's statement."""
     text = re.sub(r'(?m)^#include "(\.\./[^"]*)"',
                   lambda found: f'#include "{problems.include_name((bug.path.parent / found[1]).resolve())}"',
                   cuda_source.without_comments(bug.path.read_text()))

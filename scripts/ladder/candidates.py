@@ -51,8 +51,7 @@ static const ladder::Registration registration(std::unique_ptr<ladder::Problem>(
 
 
 def find(name):
-    """Returns the step of any kind that a name stands for: the reader's own file first, then a step, a bug or an
-    answer."""
+    """Returns the step that a name stands for: the reader's own file, else a step, a bug or an answer."""
     path = ladder.submission_file(name)
     step = ladder.submission(path) if path else ladder.resolve_one(name, submissions=True)
     problems.named(step.kernel)  # ends the script if there is no such problem
@@ -61,8 +60,7 @@ def find(name):
 
 @functools.lru_cache(maxsize=None)
 def prepare(preset, kernel):
-    """Builds what a kernel's submissions are linked with: the preset's runner and, on a GPU, the library's step. Done
-    once per process."""
+    """Builds, once per process, the runner that submissions are linked with and, on a GPU, the library's step."""
     if not (ladder.ROOT / "build" / preset / "build.ninja").is_file():
         ladder.say(f"building the runner and the backend in build/{preset}, which kernels are linked with: once, "
                    "about a minute on two cores")
@@ -84,8 +82,7 @@ NARROWED = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):\d+: warning: (?:conver
 
 
 class Builder(outside.Builder):
-    """Builds one submission. `submission` is a step of any kind; `folder` receives the program and its intermediate
-    files."""
+    """Builds one submission, a step of any kind, into `folder`."""
 
     def __init__(self, preset, submission, folder):
         super().__init__(ladder.ROOT / "build" / preset)
@@ -93,8 +90,7 @@ class Builder(outside.Builder):
         self.narrowed = 0  # first line that converts a 64-bit value to int without a cast; 0 if none
 
     def registration(self, problem):
-        """Returns the object that registers the problem's submissions. It is recompiled only if a file that it
-        includes has changed."""
+        """Returns the object that registers the problem's submissions, recompiled if an include has changed."""
         source = self.build / "practice" / f"{problem.kernel}_page.cu"
         output = source.with_suffix(".o")
         text = REGISTRATION.format(header=problem.header, signature=problem.signature, arguments=problem.arguments,
@@ -131,8 +127,7 @@ class Builder(outside.Builder):
 
 
 def check_with_nvcc(submission):
-    """Raises CompileError if nvcc is installed and rejects the submission. The CPU backend accepts some code that nvcc
-    rejects."""
+    """Raises CompileError if nvcc is installed and rejects the submission: the CPU backend accepts more."""
     host_variable = "20094"  # number of the warning that a kernel reads a host variable
     if shutil.which("nvcc"):
         run_compiler(["nvcc", "-std=c++17", "-arch=compute_90a", "-I", ladder.ROOT / "common", "-I",

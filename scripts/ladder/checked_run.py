@@ -65,8 +65,7 @@ def records_in(path):
 
 
 def run(program, options, seconds, environment=None):
-    """Runs a program and returns its Outcome. `seconds` is CPU time on two cores; it is scaled by the number of
-    cores."""
+    """Runs a program and returns its Outcome. `seconds` is CPU time on two cores, scaled by the cores."""
     with tempfile.TemporaryDirectory() as folder:
         printed, record = Path(folder) / "printed", Path(folder) / "record"
         result = sandbox.run([program, *options, "--quiet", f"--printed={printed}", f"--record={record}"],

@@ -18,8 +18,7 @@ def command(tool, executable, options):
 
 
 def small_sizes(executable):
-    """Returns two sets of options: an odd size with a few blocks, and the CPU backend's small size with many
-    blocks."""
+    """Returns two sets of options: an odd size with few blocks, the CPU backend's small size with many."""
     dims = ladder.dims(executable)
     # descending: top_k needs k <= columns, and block_shape needs width * height <= 1024
     odd = [1025] if len(dims) == 1 else [37 - 2 * place for place in range(len(dims))]

@@ -104,8 +104,7 @@ def by_step(output):
 
 
 def merged(group):
-    """Merges a step's launches into one entry for each function. Counts are added; rates are averages weighted by
-    time."""
+    """Merges a step's launches, one entry per function: counts are added, rates averaged by time."""
     functions, entries = {}, []
     for launch in group:
         functions.setdefault((launch["function"], *launch["block"]), []).append(launch)
@@ -132,8 +131,7 @@ def ratio(entry, above, below):
 
 
 def hits(entry, name):
-    """Returns a hit rate in percent. A rate above 100 gives None: the cache saw so little that other traffic
-    dominates."""
+    """Returns a hit rate in percent, or None above 100: other traffic dominates a cache that saw little."""
     return entry[name] if entry.get(name, 101) <= 100 else None
 
 

@@ -18,8 +18,7 @@ def blanked(text):
 
 
 def words(text):
-    """Returns the code in one line, its tokens separated by one blank. It does not change if only the layout
-    changes."""
+    """Returns the code in one line, its tokens separated by one blank, so that layout doesn't count."""
     return " ".join(re.findall(r"\w+|[^\w\s]", without_comments(text, " ")))
 
 
@@ -46,8 +45,7 @@ def head(path):
 
 
 def idea(path):
-    """Returns the head's "Idea:" field without its label. A head without labels is returned whole, without the lines
-    that the build reads."""
+    """Returns the text of the head's "Idea:", or the whole head if it has no labels."""
     text = head(path)
     labelled = re.search(r"^// Idea: *(.*\n(?://  .*\n)*)", text, re.MULTILINE)
     text = labelled[1] if labelled else re.sub(r"(?m)^// (needs|links|(?:not )?caught by): .*\n", "", text)

@@ -125,8 +125,7 @@ def first_place(text):
 
 
 def error_report(outcome):
-    """Returns the CPU backend's report of the error that ended the program, or of the call that failed in the failing
-    check; or None."""
+    """Returns the CPU backend's report of the error or call that ended the failing check, or None."""
     reports = [report for report in outcome.reports if report["kind"] == "error" and report["cause"] != "sanitizer"]
     fatal = [report for report in reports if report["fatal"]]
     failed = [report for report in reports if report.get("size") == outcome.facts.get("size")]
@@ -280,8 +279,7 @@ class Causes:
         return CAUSES["lane is gone"]._replace(what=told(gone)) if gone else None
 
     def change(self):
-        """Returns the cause shown by the first change that makes the check pass, or by the failure's own facts; or
-        None."""
+        """Returns the cause shown by the first change that makes the check pass, or by the facts, or None."""
         order = self.facts["order"]
         if order not in ("", "forward") and self.again(order="forward"):
             return Failure(RACES, "The result depends on the order in which threads run, which nothing fixes: a "

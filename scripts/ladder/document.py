@@ -89,8 +89,7 @@ def anchor(title):
 
 
 def first_difference(wanted, got):
-    """Returns (index in wanted, index in got) where the two first differ, or None if they are equal. A wanted line ...
-    matches any number of lines."""
+    """Returns (index in wanted, index in got) of the first difference, or None; ... matches any lines."""
     places = {0}  # the possible numbers of lines of `got` read so far
     for place, line in enumerate(wanted):
         if line.strip() == "...":

@@ -54,8 +54,7 @@ def check_links(page):
 
 
 def check_blocks(page):
-    """Checks the languages of code blocks, and that the lines of cpp blocks are in the source. Indentation is
-    ignored."""
+    """Checks the languages of code blocks, and that cpp blocks stand in their source, indentation aside."""
     for block in page.of_kind("code"):
         name = block.marks.get("source", "")
         source = ladder.ROOT / name
@@ -95,8 +94,7 @@ def is_there(word, folder=ladder.ROOT):
 
 
 def missing_name(word, folder=ladder.ROOT):
-    """Returns [error] if the word names a step, a file or folder of the project, or a program, that does not exist;
-    else []."""
+    """Returns [error] if the word names a step, file, folder or program that doesn't exist, else []."""
     top, slash, rest = word.partition("/")
     names, is_ours = [word], STEP_NAME.fullmatch(word) or FILE_NAME.fullmatch(word)
     if METAVARIABLE.search(word) or re.search(r"^-|[(){}=;,&]|::|->", word):
@@ -209,8 +207,7 @@ def check_translation(page):
 # ---- sessions: what their commands print on standard output, on a machine without a GPU
 
 def environment(folder):
-    """Returns the environment of a machine without a GPU: scripts find a nvidia-smi that shows no GPU. COLUMNS is
-    where gdb breaks lines."""
+    """Returns the environment of a machine without a GPU; gdb breaks lines at COLUMNS."""
     path = Path(folder) / "nvidia-smi"
     path.write_text("#!/bin/sh\nexit 9\n")
     path.chmod(0o755)
@@ -219,8 +216,7 @@ def environment(folder):
 
 
 def run_sessions(pages):
-    """Runs all sessions and reports the skipped ones. A translation's sessions are those of the original. Returns how
-    many were run."""
+    """Runs all sessions but those of translations, reports skipped ones, and returns how many were run."""
     blocks = [(page, block) for page in pages for block in page.of_kind("code")
               if block.language == "console" and "seen on" not in block.marks
               and page.path == original_of(page.path) and page.path.name != "NOTES.md"]
@@ -260,8 +256,7 @@ def run_session(page, block, env):
 
 
 def compare(page, line, shown, printed):
-    """Compares `printed` with the lines shown from a line of the page on. Blanks at the ends of lines and of the text
-    are ignored."""
+    """Compares `printed` with the lines shown from a line of the page on, ignoring trailing blanks."""
     wanted, got = ("\n".join(one.expandtabs().rstrip() for one in lines).rstrip("\n").split("\n")
                    for lines in (shown, printed.splitlines()))
     wrong = document.first_difference(wanted, got)

@@ -72,8 +72,7 @@ TEMPLATE_HEADS = r"(?:template\s*<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>\s*)*"
 
 
 def words_of(code):
-    """Returns the names in the code, without qualified names and members: Sum in cub::DeviceReduce::Sum is not the
-    project's."""
+    """Returns the names in the code, without members and qualified names such as Sum in cub::DeviceReduce::Sum."""
     return set(re.findall(r"(?<!::)(?<!\.)(?<!->)\b[A-Za-z_]\w*", code))
 
 
@@ -93,8 +92,7 @@ def declared_names(code):
 
 
 class Declaration:
-    """A declaration at namespace scope: its text with the comment above it, the names it declares, and the names it
-    uses."""
+    """A declaration at namespace scope: its text and comment, the names it declares, the names it uses."""
 
     def __init__(self, text):
         self.text = text.strip()
@@ -104,8 +102,7 @@ class Declaration:
 
 
 def declarations(text):
-    """Splits a text into Declarations. One is a preprocessor line, or the text up to a line that ends in ; or }
-    outside of brackets."""
+    """Splits a text into Declarations: preprocessor lines, and texts that end in ; or } outside of brackets."""
     found, lines, code, depth = [], [], "", 0
     for line, blanked in zip(text.splitlines(), cuda_source.blanked(text).splitlines()):
         lines.append(line)
@@ -119,8 +116,7 @@ def declarations(text):
 
 
 def declarations_of(step):
-    """Returns (the declarations of a step's file and of the headers that it includes; the headers included as
-    <...>)."""
+    """Returns (the declarations of a step's file and its headers, the headers included as <...>)."""
     found, system, seen = [], set(HEADERS), set()
 
     def read(path, text):

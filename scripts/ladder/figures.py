@@ -31,8 +31,7 @@ BLOCK = re.compile(r"^(<!-- (table|counters|random)\b([^\n]*?) -->\n)(?:(?!<!--)
 # ---- the digest of a step's code
 
 def code(text):
-    """Returns a source's code in one line, its tokens separated by one blank, without comments, includes and #pragma
-    once."""
+    """Returns a source's code in one line, without comments, includes and #pragma once."""
     text = cuda_source.without_comments(text, " ")
     return cuda_source.words(re.sub(r"(?m)^[ \t]*#[ \t]*(include\b|pragma[ \t]+once\b).*$", "", text))
 
@@ -51,8 +50,7 @@ def digest(path):
 
 @functools.lru_cache(None)
 def digest_of(kernel, step_id=None):
-    """Returns the current digest of a step, or of all steps of a kernel together; None for a step that no longer
-    exists."""
+    """Returns the digest of a step, or of all steps of a kernel; None if the step no longer exists."""
     steps = ladder.kernels().get(kernel, [])
     if step_id is not None:
         return next((digest(step.path) for step in steps if step.id == step_id), None)
@@ -72,8 +70,7 @@ def card_name(gpu):
 
 
 def short_name(card):
-    """Returns the card's name in text: h100-80gb-hbm3 -> H100, geforce-rtx-4090 -> RTX 4090, a100-80gb-pcie -> A100
-    PCIE"""
+    """Returns the card's name: h100-80gb-hbm3 -> H100, geforce-rtx-4090 -> RTX 4090, a100-80gb-pcie -> A100 PCIE"""
     words = [word for word in card.split("-") if not re.fullmatch(r"geforce|tesla|quadro|\d+gb|hbm\w*|sxm\d*", word)]
     return " ".join(words or [card]).upper()
 
@@ -92,8 +89,7 @@ def to_text(contents):
 
 
 def write(texts, check=False):
-    """Writes the files of {path: text} whose text differs. With `check` it writes nothing, and ends the script with an
-    error instead."""
+    """Writes the files of {path: text} whose text differs. With `check` it ends with an error instead."""
     changed = {path: text for path, text in texts.items() if not path.exists() or path.read_text() != text}
     if check and changed:
         ladder.fail(f"{len(changed)} files do not match results/; scripts/{ladder.script_name()} writes them: "
@@ -266,8 +262,7 @@ def library(steps):
 
 
 def ceiling_name(step):
-    """Returns the name of what bounds the step's kernel. The problem's class or its nearest base class defines it; the
-    default is copy."""
+    """Returns the name of what bounds the step's kernel, as the problem's class or a base defines it."""
     name = re.search(r"LADDER_STEP\(\s*(\w+)", step.path.read_text())[1]
     for _, body in cuda_source.chain(name, {file: file.read_text() for file in cuda_source.included(step.path)}):
         own = re.search(r'ceiling_name\(\) const override { return "(\w+)"|Ceiling::(read)', body)
@@ -294,8 +289,7 @@ def options_of(words):
 
 
 def options_of_tables():
-    """Returns the same for each kernel's table: {kernel: {"head": ["2^28"], ...}}. The lists are empty for a kernel
-    without a table."""
+    """Returns the same for each kernel's table: {kernel: {"head": ["2^28"], ...}}, empty lists without one."""
     blocks = [block for path in documents() for block in BLOCK.finditer(path.read_text()) if block[2] == "table"]
     found = {kernel: options_of(words) for kernel, *words in (block[3].split() for block in blocks)}
     return collections.defaultdict(lambda: options_of([]), found)

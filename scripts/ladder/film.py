@@ -32,8 +32,7 @@ TYPES = {r"float[234]?": "float32", r"u?int[234]?|unsigned int": "int32", r"__ha
 # ---- running
 
 def failing_run(program):
-    """Returns the options of the smallest failing run, and sets the order of threads in which it fails. Returns [] if
-    no run fails."""
+    """Returns the options of the smallest failing run, or [], and sets the order of threads in which it fails."""
     def check(options):
         limited = ["--check", "--smallest-first", f"--seconds={CHECK_S}", *options]
         outcome = checked_run.run(program, limited, 8 * CHECK_S)
@@ -99,8 +98,7 @@ def why_executed(entry):
 
 
 def without_polls(events):
-    """Leaves out the repeated events of a thread that spins: the same load or atomic operation, with the same
-    value."""
+    """Leaves out the repeated events of a thread that spins on the same value."""
     last, times = {}, collections.Counter()
     for event in events:
         own, can_poll = thread(event), event["kind"] == "access" and event["op"] != "store"
@@ -117,8 +115,7 @@ def flat(index, extent):
 
 
 def failures(entry, events):
-    """Yields an event for each error that the backend reports: the thread that it names, and the line where it
-    stopped."""
+    """Yields an event for each error that the backend reports, at the thread and line that it names."""
     for report_ in errors(entry) if entry["launches"] else ():
         if "thread" in report_:
             launch, number = entry["launches"][-1], flat(report_["thread"], entry["launches"][-1]["block"])
@@ -216,8 +213,7 @@ def place_name(array, byte):
 
 
 def shared_array(array):
-    """Returns the film's entry for a __shared__ variable. The number of elements of an extern array follows from its
-    bytes."""
+    """Returns the film's entry for a __shared__ variable; an extern array's length follows from its bytes."""
     first, *others = array["extents"] or [1]
     size = array["element"] * math.prod(array["extents"])
     is_bytes = size != array["bytes"] and array["element"] == 1  # cast to another type
@@ -240,8 +236,7 @@ def places_of(event):
 
 
 class Values:
-    """The values in the accesses of a run that was executed lane by lane. `last` is the number of the event that
-    writes the wrong value, or None."""
+    """The values in the accesses of a run. `last`: the number of the event that writes the wrong value, or None."""
 
     def __init__(self, events, last, arrays):
         self.events = events

@@ -127,8 +127,7 @@ class Judge:
         return outcome
 
     def check(self, program, *options, within=None, **how):
-        """Runs the program's checks. `within` is a limit in seconds: the largest sizes that do not fit are left
-        out."""
+        """Runs the program's checks; sizes that take more than `within` seconds are left out."""
         options = ["--smallest-first", *["--lenient"] * (not self.is_strict), *options]
         options += ["--aligned"] * any(kind == "alignment" for kind, _ in self.remarks)
         if within:
@@ -154,8 +153,7 @@ class Judge:
         return failure
 
     def holds(self, outcome, program=None, **how):
-        """Returns True if the outcome is right, False if its time was over. Else raises Failed; with `program`, the
-        failure is explained by runs of it."""
+        """Returns True if the outcome is right, False if its time was over; else raises Failed, explained by runs."""
         failure = self.failure_of(outcome)
         if failure and outcome.result.stopped != "time":
             raise Failed(self.explained(program, outcome, failure, **how) if program else failure)
@@ -301,8 +299,7 @@ class Judge:
     # -- memory, races, access pattern, speed
 
     def memory(self):
-        """Checks fewer sizes under AddressSanitizer. A lost update, which needs another timing, may show here
-        first."""
+        """Checks fewer sizes under AddressSanitizer, where a lost update may show first."""
         program = self.building("cpu-asan").result()
         self.say("under AddressSanitizer")
         if self.holds(self.check(program, "--brief"), program):

@@ -1,6 +1,6 @@
 """Builds files outside the source tree, such as submissions and mutants, as the build folder builds its own files.
-CMake has placeholder files and programs for them (ladder_outside in common/cmake/ladder.cmake). The build system's
-commands for a placeholder are run here with other file names."""
+CMake has one sample of each (ladder_outside in common/cmake/ladder.cmake). The build system's commands for the sample
+are run here with other file names."""
 import functools
 import os
 import re
@@ -44,8 +44,7 @@ class Builder:
         self.known = {name: words for name, *words in (line.split(";") for line in lines)}
 
     def name(self, kernel):
-        """Returns the name of the program that stands for one of this kernel. CMake's target outside_<name> builds
-        what it needs."""
+        """Returns the name of the program that stands for this kernel's; outside_<name> builds what it needs."""
         return kernel if kernel in self.known["programs"] else "page"
 
     def object(self, kind):

@@ -32,8 +32,7 @@ def hint_text(problem, number):
 
 
 def section_text(section):
-    """Returns the Markdown of the section that a failure names, "README.md#where-data-live", up to the next
-    heading."""
+    """Returns the Markdown of the section that a failure names, such as "README.md#where-data-live"."""
     name, _, anchor = section.partition("#")
     page = document.Document(ladder.ROOT / name)
     headings = page.of_kind("heading")
@@ -51,8 +50,7 @@ class Watch:
         self.saved = {}  # {submission's path: time of its last change}
 
     def step(self):
-        """Judges the submission saved last if one was saved since the last call. Returns True if the screen must be
-        redrawn."""
+        """Judges the submission saved since the last call. Returns True if the screen must be redrawn."""
         before, self.saved = self.saved, {path: path.stat().st_mtime_ns for path in ladder.PRACTICE.glob("*.cu")}
         fresh = [path for path in self.saved if before.get(path) != self.saved[path]]
         if fresh:

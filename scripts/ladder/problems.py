@@ -65,8 +65,7 @@ def comment_text(text):
 
 
 def parse(kernel, steps):
-    """Returns the problem of a kernel, or None if one launch function cannot solve it. Ends the script if the header
-    lacks what the list shows."""
+    """Returns the problem of a kernel, or None if one launch function cannot solve it."""
     header = steps[0].path.with_name(f"{kernel}.cuh")
     steps = tuple(step for step in steps if not step.is_vendor)
     registered = re.search(r"^LADDER_STEP\((\w+), launch", "\n".join(step.path.read_text() for step in steps), re.M)
@@ -106,8 +105,7 @@ def named(name):
 
 
 def suggestion(solved, begin=FIRST):
-    """Returns the first unsolved problem in the order of the headers, from the kernel `begin` on; None if all are
-    solved."""
+    """Returns the first unsolved problem from the kernel `begin` on, or None."""
     known, name = problems(), begin
     for _ in known:
         if name not in solved:
@@ -129,8 +127,7 @@ def stated(problem):
 
 
 def include_name(header):
-    """Returns the name with which a submission includes a header: relative to practice/, or from any folder with -I
-    common."""
+    """Returns the name with which a submission includes a header: relative to practice/, or with -I common."""
     return f"../{header.relative_to(ladder.ROOT).as_posix()}"
 
 

@@ -6,8 +6,7 @@ from ladder import judging
 
 
 def read():
-    """Returns {submission's file name: {"kernel", "state", "solved", and "bug" for one with a planted bug}}, in the
-    order of judging."""
+    """Returns {submission's file name: {"kernel", "state", "solved", perhaps "bug"}}, in the order of judging."""
     try:
         return json.loads((ladder.PRACTICE / "progress.json").read_text())
     except (OSError, ValueError):

@@ -59,8 +59,7 @@ def column(word):
 
 
 def rows_of(access, sample):
-    """Returns what the active lanes access: {row: {word: [lanes]}}. A row is 128 bytes of global memory, or a
-    wavefront."""
+    """Returns {row: {word: [lanes]}} of the active lanes; a row is 128 bytes of global memory, or a wavefront."""
     rows = {}
     for lane, offset in enumerate(sample["offsets"]):
         for word in range(offset // WORD, (offset + access["width"] - 1) // WORD + 1) if offset is not None else []:

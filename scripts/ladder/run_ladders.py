@@ -55,8 +55,7 @@ class Tally(dict):
         print(f"{name}: {verdict}", flush=True)
 
     def note(self, records, steps):
-        """Adds the verdicts on these steps from a program's records. A step fails if it fails at any size. The
-        submission sum.cu is named sum."""
+        """Adds the verdicts of a program's records. A step fails if it fails at any size."""
         names = {step.name for step in steps}
         for record in records:
             name = record.get("name") or "_".join(filter(None, (record.get("kernel"), record.get("step"))))

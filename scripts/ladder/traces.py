@@ -40,8 +40,7 @@ def later_steps(step):
 
 
 def explained(steps, options, alone=False):
-    """Returns the runs of the steps with their findings. Ends the script if there are none. The later steps of their
-    ladders run too, unless `alone` is set."""
+    """Returns the runs of the steps, and of the later steps of their ladders unless `alone`, with findings."""
     ladder.configure(PRESET)
     left_out = ladder.skipped(PRESET)
     later = {step: [] if alone else later_steps(step) for step in steps}
@@ -116,8 +115,7 @@ def merged_accesses(entry):
 
 
 def conflicts(access):
-    """Returns the wavefronts lost to bank conflicts. Neighbouring loads are joined as nvcc joins them: if they form
-    one wide load, they have no conflicts."""
+    """Returns the wavefronts lost to bank conflicts, after joining neighbouring loads as nvcc does."""
     joined = "merged_" if "merged_units" in access else ""
     return access[f"{joined}units"] - access[f"{joined}ideal"]
 

@@ -36,8 +36,7 @@ class Pictures(Case):
 
 class Programs(Case):
     def test_what_is_printed(self):
-        """The output has the line with its figures and the step that fixes it, the two lines of a race, and a ladder's
-        table. It never has a time."""
+        """The output has lines with figures, the fixing step, a race's two lines, a ladder's table, and no time."""
         bug = ROOT / "reduce/sum/bugs/sum_missing_loop_barrier.cu"
         line = line_of(bug, "tid < stride")
         for arguments, status, found in (

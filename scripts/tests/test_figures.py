@@ -30,8 +30,7 @@ class Digest(Case):
             return figures.digest(ROOT / STEP)
 
     def test_what_counts(self):
-        """Comments, layout and includes do not count, nor does code of the problem and the runner without device code
-        or a launch."""
+        """Comments and layout do not count, nor does the problem's and runner's code without launches."""
         same = ((STEP, "// Problem:", "/* Another\n head. */ // Problem:"), (STEP, "int left) {", "int  left)\n{"),
                 (STEP, "<<<", " < << "), (STEP, "#include", "#pragma once\n#include"), (STEP, "<utility>", "<array>"),
                 (STEP, '"block_', '"../../common/block_'), (SUMS, "// kBlock: threads", "// Another"),
@@ -54,8 +53,7 @@ class Results(Case):
             self.assertEqual((figures.card_name(gpu), figures.short_name(card)), (card, short))
 
     def test_new_entries_take_the_place_of_old_ones(self):
-        """A step's figures are replaced at all sizes, its counters only for the same run. Entries of a step that no
-        longer exist are dropped."""
+        """A step's figures are replaced at all sizes, counters for the same run; steps that are gone are dropped."""
         kept = [entry("00_cub", 8, 1), entry("01_atomic", 64, 1)]
         old = [entry("02_global_tree", 8, 1), entry("02_global_tree", 64, 1), entry("02_gone", 8, 1)]
         new = entry("02_global_tree", 8, 7)

@@ -149,8 +149,7 @@ class JudgeTest(Case):
                     self.assertIn(word, said)
 
     def test_remarks_and_what_was_not_judged(self):
-        """A submission that an interviewer would accept passes, with a remark on what is missing. Stages that were not
-        judged do not count as passed."""
+        """What an interviewer would accept passes, with a remark on what is missing or was not judged."""
         for name, (words, kinds, level) in REMARKS.items():
             with self.subTest(name):
                 verdict = self.judge(f"add_{name}", page_of(**words))
@@ -247,8 +246,7 @@ class OnGpuAlone(Case):
     """Tests submissions that the CPU backend cannot run, with mock programs."""
 
     def judge(self, tools=(), check=ALL_RIGHT, with_gpu=True):
-        """Returns the verdict. `tools` is {name: the tool's output}, CLEAN for others; `check` is the runner's
-        record."""
+        """Returns the verdict. `tools`: {name: output}, CLEAN for others; `check`: the runner's record."""
         def build(judge, kind):
             if kind == "cpu":
                 raise candidates.CompileError(CLUSTERS)

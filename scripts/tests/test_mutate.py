@@ -98,8 +98,7 @@ class Rules(Case):
                 self.assertEqual({number for _, number, *_ in found}, expected)
 
     def test_mutants_of_the_steps(self):
-        """Each mutant's rule has an example, and its change begins and ends outside of comments and literals. All
-        judged survivors are among the mutants."""
+        """Each rule has an example; changes begin and end outside comments and literals; survivors are mutants."""
         rules = {rule for rule, _, *expected in EXAMPLES if expected}
         judged = json.loads(mutate.SURVIVORS.read_text())
         for path in {*mutate.sources(ladder.steps()), *(ROOT / row["file"] for row in judged)}:

@@ -19,8 +19,7 @@ WRONG = diagnosis.Failure(RIGHT, "Learn this.", "README.md#where-data-live", "n=
 
 
 class InFolder(Case):
-    """Uses an empty practice/ and a mock judge that returns a verdict at once. A submission whose text says so is
-    wrong, or not judged to the end."""
+    """Uses an empty practice/ and a mock judge, for which a submission's text says if it is wrong or not judged."""
 
     def setUp(self):
         self.patch(ladder, "PRACTICE", self.folder())

@@ -44,8 +44,7 @@ class Run(Case):
         return script.profile(STEPS, "sum", list(options))
 
     def test_entries(self):
-        """A marker separates steps. Counts are added, rates are averages weighted by time, and values that were not
-        counted are absent."""
+        """A marker separates steps. Counts are added, rates averaged by time; what was not counted is absent."""
         common = {"family": "reduce", "kernel": "sum", "size": {"n": 8}, "misaligned": True}
         first = {**common, "step": "01_atomic", "function": "transpose_naive", "launches": 1, "grid": [49, 33, 1],
                  "block": [32, 8, 1], "dram_pct": 12.5, "time_ns": 3000, "global_store_requests": 50721,

@@ -57,8 +57,7 @@ class StepFiles(Case):
 
 
 class Layout(Case):
-    """A kernel's folder has the files that only this kernel uses, a family's folder those that several of its kernels
-    share, and common/ the rest."""
+    """A folder has the files that only its kernel or family uses, and common/ the rest."""
 
     def test_layout(self):
         folders = {step.folder for step in ladder.steps()}

@@ -1,4 +1,4 @@
-// The names needed to set up cuBLASLt. Its products are not implemented.
+// The names that code needs to set up cuBLASLt. Steps that call it run on a GPU only.
 #pragma once
 
 #include "cublas_v2.h"
