@@ -2,7 +2,7 @@
 // Idea:     one kernel. The block that found the scale divides: the reuse distance is now one row, which L1 or L2 still
 //           holds.
 // Expect:   1.5 to 1.8x step 01, 0.5 to 0.8 of a copy: 5 bytes of DRAM traffic instead of 9, by 4-byte loads.
-// Measured: 1.68x step 01, 0.68 of a copy at 16384x4096 (H200); 1.81x, 0.82 (H100).
+// Measured: 1.69x step 01, 0.67 of a copy at 16384x4096 (H200); 1.81x, 0.82 (H100).
 // Next:     a row of 4096 floats is 16 KB. Where could the block keep it?
 #include "int8_row.cuh"
 

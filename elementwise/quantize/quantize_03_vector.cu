@@ -2,7 +2,7 @@
 // Idea:     float4 loads, held in registers until the scale is known, a char4 store for each. Up to 3 elements before
 //           the first 16-byte boundary of a row and after the last are processed one by one.
 // Expect:   0.92 to 1.0 of a copy at 4096 columns: one read, four float4 in flight per thread.
-// Measured: 1.48x step 02, 0.98 of a copy at 16384x4096 (H200); 1.20x, 0.99 (H100).
+// Measured: 1.45x step 02, 0.98 of a copy at 16384x4096 (H200); 1.20x, 0.99 (H100).
 // Next:     a row of 128 takes a block of one warp. How much of the bandwidth is left?
 #include "int8_row.cuh"
 #include "peeled.cuh"

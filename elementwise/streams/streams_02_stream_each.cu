@@ -2,7 +2,7 @@
 // Idea:     a stream per job. cudaStreamCreate makes blocking streams: a job starts after earlier work in the default
 //           stream, and later work in the default stream waits for all jobs.
 // Expect:   3 to 6x step 01 at 2^16: 16 launches of 2 to 3 us remain. At 2^20 four jobs fill the GPU: 1.0 to 1.3x.
-// Measured: 1.32x step 01, 0.03 of a copy at 2^20 (H200); 1.33x, 0.02 (H100).
+// Measured: 1.32x step 01, 0.02 of a copy at 2^20 (H200); 1.33x, 0.02 (H100).
 // Next:     what if a library in between takes no stream, and launches into the default one?
 #include "streams.cuh"
 

@@ -2,7 +2,7 @@
 // Idea:     non-blocking streams. Nothing orders them against the default stream now, so events must: a fork (all wait
 //           for earlier work) and a join (the default stream waits for all).
 // Expect:   1.5 to 2x step 03 at 2^16, less at 2^20: eight jobs follow each other, the other eight run beside them.
-// Measured: 1.25x step 03, 0.03 of a copy at 2^20 (H200); 1.25x, 0.02 (H100).
+// Measured: 1.25x step 03, 0.02 of a copy at 2^20 (H200); 1.25x, 0.02 (H100).
 // Why:      2.11x at 2^16 (H200): step 03's cost of changing between streams is saved too.
 // Next:     what goes wrong without the join?
 #include "streams.cuh"

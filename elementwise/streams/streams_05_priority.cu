@@ -1,7 +1,7 @@
 // Problem:  one job is urgent and comes last. If the others fill the GPU, its blocks wait behind theirs.
 // Idea:     a stream of the highest priority: its blocks start first where others end. Running blocks are not stopped.
 // Expect:   step 02's total time. The last job is done after 0.4 to 0.6 of it at 2^20. No change at 2^16.
-// Measured: 1.14x step 04, 0.03 of a copy at 2^20 (H200); 1.13x, 0.02 (H100).
+// Measured: 1.13x step 04, 0.02 of a copy at 2^20 (H200); 1.13x, 0.02 (H100).
 // Why:      the last job is done after 148 of 282 us at 2^20, in step 02 after 282 of 284 (H200).
 // Next:     how many priorities are there?
 #include "streams.cuh"

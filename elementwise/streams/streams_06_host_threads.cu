@@ -2,7 +2,7 @@
 // Idea:     a host thread per stream. All host threads share the device's context, so any may launch into any stream.
 // Expect:   1.0x step 02: the timer holds the device until all is queued. By last_job_us 0.1 to 0.5x: starting and
 //           joining 16 threads takes longer than 16 launches, and launches into one context take turns in the driver.
-// Measured: 0.99x step 05, 0.02 of a copy at 2^20 (H200); 1.00x, 0.02 (H100).
+// Measured: 1.00x step 05, 0.02 of a copy at 2^20 (H200); 1.00x, 0.02 (H100).
 // Next:     when do host threads pay?
 // needs: gpu
 #include "streams.cuh"

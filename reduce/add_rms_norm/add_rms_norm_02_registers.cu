@@ -1,7 +1,7 @@
 // Problem:  step 01 writes the residual, then reads it twice.
 // Idea:     one kernel: the sum is stored and kept in registers, where its squares are added, as in rms_norm 02.
 // Expect:   1.2 to 1.5x step 01: 16 bytes per element, not 20 or 24. 0.9 to 1.0 of a copy at 1024, less elsewhere.
-// Measured: 1.59x step 01, 0.96 of a copy at 32768x1024 (H200).
+// Measured: 1.59x step 01, 0.95 of a copy at 32768x1024 (H200).
 // Why: the bytes alone, 24 over 16, give 1.5; float4 and one launch fewer may explain the rest (hypothesis).
 // Next:     may residual be const __restrict__? (No: it is written, and later reads must see the new value.)
 #include "add_rms_norm.cuh"

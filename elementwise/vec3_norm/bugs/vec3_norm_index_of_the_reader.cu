@@ -1,6 +1,6 @@
 // bug: the index of the register is the reader's. A shuffle takes what the source lane passes, chosen by its own index
-// caught by: cpu | is wrong
-// caught by: gpu | is wrong
+// caught by: cpu | is wrong | --n=1025
+// caught by: gpu | is wrong | --n=1025
 // stage: right
 #include "../vec3_norm.cuh"
 
