@@ -1,8 +1,8 @@
 // Problem:  int8 products added in FP32 cost a conversion per element, and sums above 2^24 are rounded.
 // Idea:     __dp4a adds four products of a word's bytes to an int32. Tiles of 64 bytes of k; 16 bytes of A and of B
 //           along k, 4 x 4 results per thread: 8 loads from shared memory feed 64 dp4a.
-// Expect:   0.08 to 0.14x step 00 at 4096. 64 dp4a per clock and SM would be 119 TOP/s, of which a fifth to a half is
-//           lost: nothing overlaps the loads.
+// Expect:   0.08 to 0.14x step 00 at 4096. 64 dp4a per clock and SM would be 119 TOP/s at 1.755 GHz, of which
+//           a fifth to a half is lost: nothing overlaps the loads.
 // Measured: 0.088x cuBLASLt at 4096 (H200).
 // Next:     which instruction takes whole tiles of bytes? (mma.sync.m16n8k32)
 #include "gemm_int8.cuh"
