@@ -47,7 +47,7 @@ __global__ void conv1d_causal_window(const float* __restrict__ x, const float* _
 
   // store
   if (aligned && t >= 0 && t + 4 <= length) {
-    // __stcs, because nvcc merges a plain store with those below into four 4-byte stores
+    // __stcs, because nvcc splits a plain float4 store here into four 4-byte stores
     __stcs(reinterpret_cast<float4*>(out + t), make_float4(sum[0], sum[1], sum[2], sum[3]));
   } else {
 #pragma unroll
