@@ -33,11 +33,11 @@ SECTIONS = BARRIERS, GRID, FIRST, MEMORIES, NUMBERS, DEBUGGER, SANITIZER, RETURN
 
 OUT_OF_BOUNDS = Failure(MEMORY, "A thread uses an index outside the array: guard each access with the bound of its own "
                         "dimension, i < n.", FIRST)
-RACE = Failure(RACES, "Two threads use the same memory, one of them writes, and nothing orders them: put a barrier or "
-               "an atomic there.", BARRIERS)
+RACE = Failure(RACES, "Two threads use the same memory, one of them writes, and nothing orders them: put a barrier "
+               "between the two accesses, or use an atomic.", BARRIERS)
 WARP_RACE = Failure(RACES, "Two lanes of one warp use the same shared memory, one of them writes, and nothing orders "
-                    "them: since Volta lanes do not run in step. Put __syncthreads() there; __syncwarp() if it is one "
-                    "warp's own.", BARRIERS)
+                    "them: lanes of a warp need not run in step. Put __syncthreads() between the two accesses, also if "
+                    "they are in two rounds or calls; __syncwarp() if the memory is one warp's own.", BARRIERS)
 SAME_ELEMENT = ("Two threads write the same element: is its index right, such as row * columns + column, and does "
                 "each thread own its elements? Where all add to one, use atomicAdd or a reduction.")
 DEADLOCK = Failure(RACES, "Threads wait for something that never comes: all threads of a block must reach the same "
@@ -114,7 +114,10 @@ LESSONS = {
 }
 
 
-def lesson(data):
+def lesson(facts):
+    """Returns what a check's data teach. A NaN or an infinity from large numbers comes from an overflow."""
+    overflow = "thousands" in facts["data"] and re.search("nan|inf", str(facts.get("got")))
+    data = "huge" if overflow else facts["data"]
     return next((text for words, text in LESSONS.items() if re.search(words, data)), "")
 
 
@@ -249,7 +252,7 @@ class Causes:
             return self.failure
         if self.facts.get("what") not in ("value", "unwritten", "values"):
             cause = self.data() if self.failure.stage == MEMORY else None
-            words = f"{self.failure.sentence} {lesson(self.facts['data'])}".strip()
+            words = f"{self.failure.sentence} {lesson(self.facts)}".strip()
             return self.with_proof(cause.what, sentence=words) if cause else self.failure
         self.simplify()
         for search in (self.lane, self.change, self.data, self.option):
@@ -306,7 +309,7 @@ class Causes:
         data = self.facts["data"]
         if data == "random" or not self.again(data="random"):
             return None
-        sentence = lesson(data) or f"The data decide: see what the problem says of {data} data."
+        sentence = lesson(self.facts) or f"The data decide: see what the problem says of {data} data."
         return Failure(RIGHT, sentence, NUMBERS, "It passes on random data of this size.")
 
     def option(self):

@@ -98,13 +98,16 @@ def first_near_best(values):
 
 
 def of_ladder(references):
-    """Returns a kernel's levels from the sums of its traced steps {step: Sums}: [(name, limit, its first step)]."""
+    """Returns a kernel's levels from the sums of its traced steps {step: Sums}: [(name, limit, its first step)]. For
+    bank conflicts that is a step with shared memory, if one has few enough."""
     found = []
-    uses_shared = any(sums.total("requests", "shared_load", "shared_store") for sums in references.values())
+    sharing = [step for step, sums in references.items() if sums.total("requests", "shared_load", "shared_store")]
     for name, (measure, _) in MEASURES.items() if references else []:
         values = {step: measure(sums) for step, sums in references.items()}
         limit, step = first_near_best(values)
-        if name == COALESCED or (name == NO_CONFLICTS and uses_shared) or max(values.values()) > limit:
+        if name == NO_CONFLICTS:
+            step = next((one for one in sharing if values[one] <= limit), step)
+        if name == COALESCED or (name == NO_CONFLICTS and sharing) or max(values.values()) > limit:
             found.append((name, limit, step))
     return found
 
