@@ -238,7 +238,7 @@ COLUMNS = [  # of a ladder's table: title, value, format, meaning
     ("FMA %", lambda e: e.get("fma_pct"), "{:.0f}", "time that the multiply-add units were busy"),
     ("tensor %", lambda e: e["tensor_pct"] if e.get("tensor_instructions") else None, "{:.0f}",
      "time that the tensor cores were busy"),
-    ("warps %", lambda e: e.get("warps_pct"), "{:.0f}", "warps resident, of 64 per SM"),
+    ("warps %", lambda e: e.get("warps_pct"), "{:.0f}", "warps resident, of 64 per SM, while it has blocks"),
     ("regs", lambda e: e.get("registers"), "{:.0f}", "registers per thread"),
 ]
 
