@@ -231,8 +231,7 @@ class Explanations(Case):
                 ("nothing has written", {}, lambda *options, fill=None, **how: fill == "zeros"),
                 ("nothing has set it to 0", {}, lambda *options, **how: "--zeroed" in options),
                 ("few right digits", {"data": "1e4 + noise"}, lambda *options, **how: "--data=random" in options),
-                ("exp overflows", {"data": "thousands", "got": "nan"},
-                 lambda *options, **how: "--data=random" in options),
+                ("exp overflows", {"data": "thousands"}, lambda *options, **how: "--data=random" in options),
                 ("row * ldx", {}, lambda *options, **how: "--ldx=12" not in options),
                 ("alpha scales", {}, lambda *options, **how: "--alpha=2" not in options)):
             with self.subTest(word):
