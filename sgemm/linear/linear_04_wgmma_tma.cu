@@ -1,7 +1,7 @@
 // Problem:  mma.sync reaches about 0.65 of a Hopper card's rate, and step 03's warps spend instructions on copies.
 // Idea:     wgmma and TMA with a producer, as in gemm_bf16 05. Both operands are K-major: W needs one box per stage, no
 //           transpose bit, and its descriptor is A's.
-// Expect:   0.8 to 0.9x cuBLASLt at 4096^3: gemm_bf16 05's 0.91x, less an epilogue in which the tensor cores idle, with
+// Expect:   0.8 to 0.9x cuBLASLt at 4096^3: gemm_bf16 05's 0.90x, less an epilogue in which the tensor cores idle, with
 //           GELU and loads of the bias.
 // Measured: 1.68x step 03, 0.83x cuBLASLt at 4096 (H200).
 // Next:     GELU takes about 10 instructions per element. What could the tensor cores do meanwhile? (The next tile.)
