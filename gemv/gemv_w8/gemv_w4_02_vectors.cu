@@ -2,7 +2,7 @@
 // Idea:     32 weights per lane and load, a uint4, with their x as four uint4. They are in one group.
 // Expect:   2 to 4x step 01 at 8192x8192, 0.3 to 0.7 of a read of W: 6.3 instructions per weight (SASS), where a read
 //           leaves 3.8 issue slots (H200) or 5.4 (H100).
-// Measured: 2.81x step 01, 0.60 of a read at 8192x8192 (H200).
+// Measured: 2.91x step 01, 0.57 of a read at 8192x8192 (H200).
 // Next:     what does a weight cost in instructions, and can a float be made of four bits without a conversion?
 #include "block_reduce.cuh"
 #include "gemv_w4.cuh"

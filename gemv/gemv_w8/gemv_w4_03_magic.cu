@@ -4,7 +4,7 @@
 //           __byte_perm puts each below the exponent of 2^23, which makes 2^23 + q; subtracting 2^23 + zero is exact.
 // Expect:   1.0 to 1.2x step 02 at 8192x8192: 5.1 instructions per weight (SASS). The loads of x stay, four per lane
 //           for 32 weights, and L1 is as near its peak as the issue slots.
-// Measured: 1.03x step 02, 0.62 of a read at 8192x8192 (H200).
+// Measured: 1.04x step 02, 0.59 of a read at 8192x8192 (H200).
 // Next:     x is 128 of 146 sectors that a warp loads for 1024 weights, and one of 5 instructions. Which step of
 //           gemv_w8 helps?
 #include "block_reduce.cuh"

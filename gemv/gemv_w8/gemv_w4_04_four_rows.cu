@@ -3,7 +3,7 @@
 // Idea:     a warp takes four rows, as in gemv_w8 04, and loads and converts x once for them.
 // Expect:   1.1 to 1.5x step 03 at 8192x8192, 0.7 to 0.9 of a read of W: 50 sectors for 1024 weights instead of 146,
 //           4.1 instructions per weight (SASS) instead of 5.1. No faster at 4096 rows, which are only 1024 warps.
-// Measured: 1.23x step 03, 0.76 of a read at 8192x8192 (H200).
+// Measured: 1.25x step 03, 0.74 of a read at 8192x8192 (H200).
 // Next:     a batch: several vectors x at once (gemv_w4_rows).
 #include "block_reduce.cuh"
 #include "gemv_w4.cuh"

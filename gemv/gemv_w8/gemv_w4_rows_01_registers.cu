@@ -3,7 +3,7 @@
 //           each row of X in turn. It has m sums.
 // Expect:   0.08 to 0.15 of a read of W at 8x8192x64: 1024 of the 1042 sectors that a warp loads for 1024 weights are
 //           X, eight times as many as in gemv_w4 03, and a weight takes 22 instructions (SASS).
-// Measured: 0.12 of a read at 8x8192x64 (H200).
+// Measured: 0.11 of a read at 8x8192x64 (H200).
 // Next:     what multiplies tiles, and shares X among 16 rows of W?
 #include "block_reduce.cuh"
 #include "gemv_w4_rows.cuh"

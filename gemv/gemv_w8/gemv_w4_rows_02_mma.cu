@@ -3,7 +3,7 @@
 //           BF16; the scale multiplies a group's sums. A block's 8 warps take turns at the groups of 16 rows.
 // Expect:   2 to 4x step 01 at 8x8192x64: 202 sectors for 1024 weights, not 1042, 4.8 instructions per weight (SASS),
 //           not 22. But most loads come right before their mma. Slower at one row: an mma has eight columns.
-// Measured: 2.09x step 01, 0.25 of a read at 8x8192x64 (H200).
+// Measured: 2.13x step 01, 0.23 of a read at 8x8192x64 (H200).
 // Next:     a fragment has four weights of a row, in two bytes. Which four could a lane get by a wider load?
 // needs: sm_80
 #include "gemv_w4_rows.cuh"

@@ -3,7 +3,7 @@
 //           takes nibbles i and i + 4 of a word as a pair; X is paired alike. The next group is in flight.
 // Expect:   2 to 4x step 02 at 8x8192x64, 0.6 to 0.9 of a read of W: 90 sectors for 1024 weights instead of 202, 10
 //           requests for a group instead of 52, 3.4 instructions per weight (SASS) instead of 4.8.
-// Measured: 2.76x step 02, 0.69 of a read at 8x8192x64 (H200).
+// Measured: 2.89x step 02, 0.66 of a read at 8x8192x64 (H200).
 // Next:     eight weights of a word take 15 instructions, 3 of them shifts and 4 ORs of 0x43004300. Which can go?
 // needs: sm_80
 #include "gemv_w4_rows.cuh"

@@ -3,7 +3,7 @@
 //           and subtracts zero / 64, exactly; Y is multiplied by 64. Bits 4 to 7 take 2^123 instead of a shift.
 // Expect:   0.9 to 1.2x step 03 at 8x8192x64: 2.7 instructions per weight (SASS) instead of 3.4, and the same loads.
 //           But two of four loads of X come after the third mma (SASS), so a warp waits twice for a group's loads.
-// Measured: 0.94x step 03, 0.64 of a read at 8x8192x64 (H200).
+// Measured: 0.93x step 03, 0.62 of a read at 8x8192x64 (H200).
 // Next:     X is loaded for each 16 rows of W, 64 of 90 sectors. What halves that? (Two A fragments for each B.)
 // needs: sm_80
 #include "gemv_w4_rows.cuh"

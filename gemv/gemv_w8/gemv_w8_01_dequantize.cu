@@ -2,7 +2,7 @@
 // Idea:     two kernels: write the matrix as FP32, then multiply it with a warp per row, as in gemv_02.
 // Expect:   0.1 to 0.2 of a read of W at 8192x8192: 1 byte read, 4 written, 4 read again are 9 per weight, not 1. More
 //           than 1/9, since reading 69 MB is too short to reach the rate of these longer kernels; 1/9 at 128256x4096.
-// Measured: 0.15 of a read at 8192x8192 (H200).
+// Measured: 0.14 of a read at 8192x8192 (H200).
 // Next:     why store the FP32 matrix at all?
 #include "block_reduce.cuh"
 #include "gemv_w8.cuh"

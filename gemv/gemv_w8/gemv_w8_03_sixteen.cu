@@ -2,7 +2,7 @@
 // Idea:     16 weights per lane and load, with 16 elements of x as two uint4. They are in one group, so their scale is
 //           loaded and multiplied once for all of them. 4.7 instructions per weight (SASS).
 // Expect:   1.5 to 3x step 02 at 8192x8192, 0.7 to 0.9 of a read of W. No gain where k % 16 isn't 0.
-// Measured: 1.99x step 02, 0.74 of a read at 8192x8192 (H200).
+// Measured: 2.04x step 02, 0.73 of a read at 8192x8192 (H200).
 // Next:     of 81 sectors that a warp loads for 512 weights, 64 are x. What else needs the same x?
 #include "block_reduce.cuh"
 #include "gemv_w8.cuh"

@@ -3,7 +3,7 @@
 //           that the loads of all four rows precede the first product (SASS).
 // Expect:   1.0 to 1.3x step 03 at 8192x8192, 0.8 to 0.95 of a read of W. Slower at 4096 rows, which are only 1024
 //           warps now. Registers allow 16 warps per SM, where step 03 may have 48.
-// Measured: 1.08x step 03, 0.80 of a read at 8192x8192 (H200).
+// Measured: 1.09x step 03, 0.79 of a read at 8192x8192 (H200).
 // Next:     4096 rows: what fills the GPU again? (The warps of a block share four rows and split k, as in gemv_05.) And
 //           can a byte become a float without a conversion?
 #include "block_reduce.cuh"

@@ -3,7 +3,7 @@
 // Idea:     make the float from the byte. Floats from 2^23 to 2^24 are the integers, so the byte w + 128 below the
 //           exponent of 2^23 is 2^23 + 128 + w. One __byte_perm puts it there; subtracting 2^23 + 128 is exact.
 // Expect:   1.0 to 1.3x step 04 at 8192x8192, if warps wait for conversions there; 1.0x where DRAM is the limit.
-// Measured: 1.08x step 04, 0.86 of a read at 8192x8192 (H200).
+// Measured: 1.08x step 04, 0.85 of a read at 8192x8192 (H200).
 // Next:     half the bytes again: four bits per weight (gemv_w4).
 #include "block_reduce.cuh"
 #include "gemv_w8.cuh"

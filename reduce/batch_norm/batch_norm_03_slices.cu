@@ -3,7 +3,7 @@
 //           kernel stores each slice's moments. In the next, each block merges its channel's and writes y.
 // Expect:   4 to 6x step 02 at 64x64x12544, where 64 blocks left half of the SMs idle and gave the rest 8 warps; 3 to
 //           5x at 256x2048x49; 1.5 to 2x at 32x256x3136. Far from a copy: two reads, one load in flight per thread.
-// Measured: 1.74x step 02, 0.70x cuDNN at 32x256x3136 (H200).
+// Measured: 1.75x step 02, 0.70x cuDNN at 32x256x3136 (H200).
 // Next:     an update divides, and a thread has one load in flight. What changes with eight elements at a time?
 #include "batch_norm.cuh"
 #include "channel_elements.cuh"

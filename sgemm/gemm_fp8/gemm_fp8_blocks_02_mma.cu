@@ -3,7 +3,7 @@
 //           result's. That also limits what a tensor core loses to 128 products.
 // Expect:   10 to 15x step 01, 0.8 to 1.0x gemm_fp8 02: one FMA per sum and 128 k, and 254 registers, which leave one
 //           block per SM.
-// Measured: 13.6x step 01, 0.20x cuBLASLt at 8192 (H200).
+// Measured: 13.6x step 01, 0.19x cuBLASLt at 8192 (H200).
 // Next:     the tensor cores wait while a warp promotes. Who could use them meanwhile? (another warpgroup)
 // needs: sm_89
 #include "gemm_fp8_blocks.cuh"

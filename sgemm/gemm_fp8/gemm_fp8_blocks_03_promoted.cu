@@ -3,7 +3,7 @@
 //           result's. One warpgroup promotes while the other's wgmmas run.
 // Expect:   2.5 to 4x step 02, 0.65 to 0.8x gemm_fp8 03 at 4096: a tile half as wide needs 4/3 of the bytes per FLOP,
 //           and each warpgroup waits for its own wgmmas.
-// Measured: 3.43x step 02, 0.78x cuBLASLt at 4096 (H200).
+// Measured: 3.45x step 02, 0.77x cuBLASLt at 4096 (H200).
 // Next:     64 x 256 sums twice are 256 registers, more than a thread has: who could hold the other half?
 // needs: sm_90a
 #include "gemm_fp8_blocks.cuh"

@@ -3,7 +3,7 @@
 //           loads of K and four of V are issued before the first is used. The maximum changes once for four keys.
 // Expect:   3 to 6x step 02 at 64x8x4x4096: 4 KB in flight per warp. 512 warps hold 16 KB per SM of 132; Little's law
 //           needs about 33 (900 ns at 4.8 TB/s), so about half of a read.
-// Measured: 4.71x step 02, 0.43 of a read at 64x8x4x4096 (H200).
+// Measured: 4.72x step 02, 0.43 of a read at 64x8x4x4096 (H200).
 // Next:     a single sequence with 8 KV heads is 8 warps. How does it fill 132 SMs?
 #include "attention_decode.cuh"
 #include "query_groups.cuh"

@@ -4,7 +4,7 @@
 //           P^T. P is split into three BF16 parts, which hold its 24 bits, so the result is as accurate as FP32.
 // Expect:   0.85 to 0.95 of a read at groups=4 and 8: 1.3 and 2.7x step 04; 0.9 to 1.0x at groups=1. 16 keys are 275
 //           instructions (SASS) for up to eight heads, 15 % of the slots; the next K and V load meanwhile.
-// Measured: 1.39x step 04, 0.94 of a read at 64x8x4x4096 (H200).
+// Measured: 1.38x step 04, 0.94 of a read at 64x8x4x4096 (H200).
 // Next:     a serving system keeps the cache in pages of 16 tokens. What changes in the loads?
 // needs: sm_80
 #include "attention_decode.cuh"

@@ -3,7 +3,7 @@
 //           attention_decode 04's; only the address of a key changes: page = table[j / page_size].
 // Expect:   0.6 to 0.9 of attention_decode 04. A page is longer than a sector, so DRAM moves the same bytes; but every
 //           key's load waits for a load of the table, and divides by a number that the compiler doesn't know.
-// Measured: 0.42 of a read at 64x4096 (H200).
+// Measured: 0.41 of a read at 64x4096 (H200).
 // Next:     a warp's eight keys lie in one page. How often must it read the table?
 #include "attention_decode_paged.cuh"
 #include "query_groups.cuh"

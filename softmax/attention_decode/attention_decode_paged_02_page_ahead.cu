@@ -2,7 +2,7 @@
 // Idea:     one table read per round of eight keys, which lie in one page since splits begin at multiples of 16. It is
 //           issued a round ahead, so the page number is there when the keys are loaded. A shift replaces the division.
 // Expect:   0.95 to 1.0 of attention_decode 04: 4 bytes of the table for 4096 of K and V, and nothing waits for them.
-// Measured: 1.59x step 01, 0.66 of a read at 64x4096 (H200).
+// Measured: 1.60x step 01, 0.66 of a read at 64x4096 (H200).
 // Next:     two sequences share a prompt's pages. How could these be read only once?
 #include "attention_decode_paged.cuh"
 #include "query_groups.cuh"

@@ -3,7 +3,7 @@
 //           to every output whose window includes the row. No shared memory: L1 has the neighbours.
 // Expect:   1.3 to 1.8x step 03 at 2048x112x112x3x2/padding=1: 6.75 global loads per output, no tile, no barrier. About
 //           as fast as step 01 with its 9 loads: loops still have one load in flight at a time.
-// Measured: 1.62x step 03, 0.49 of a copy at 2048x112x112x3x2/padding=1 (H200).
+// Measured: 1.62x step 03, 0.48 of a copy at 2048x112x112x3x2/padding=1 (H200).
 // Next:     the compiler doesn't know k and stride. What would it do if it did?
 #include "../plane_grid.cuh"
 #include "pool2d.cuh"
