@@ -234,7 +234,7 @@ def rate(entry):
 
 
 def unit(kernel):
-    return "TFLOP/s" if kernel in IN_TFLOPS else "GB/s"
+    return "GB/s" if kernel not in IN_TFLOPS else "TOP/s" if kernel == "gemm_int8" else "TFLOP/s"
 
 
 def time_text(us):
