@@ -235,7 +235,7 @@ COLUMNS = [  # of a ladder's table: title, value, format, meaning
     ("L2 hit %", lambda e: hits(e, "l2_hit_pct"), "{:.0f}", "sectors that L2 already held, all stores included"),
     ("L1 hit %", lambda e: hits(e, "l1_hit_pct"), "{:.0f}", "the same for L1"),
     ("issue %", lambda e: e.get("issue_pct"), "{:.0f}", "issue slots used"),
-    ("FMA %", lambda e: e.get("fma_pct"), "{:.0f}", "time that the multiply-add units were busy"),
+    ("FMA %", lambda e: e.get("fma_pct"), "{:.0f}", "time that the multiply-add units, which also compute addresses, were busy"),
     ("tensor %", lambda e: e["tensor_pct"] if e.get("tensor_instructions") else None, "{:.0f}",
      "time that the tensor cores were busy"),
     ("warps %", lambda e: e.get("warps_pct"), "{:.0f}", "warps resident, of 64 per SM, while it has blocks"),
