@@ -8,10 +8,11 @@
 __global__ void col_sum(const float* x, float* out, size_t rows, size_t cols, size_t height) {
   __shared__ float sums[16][32];
   const size_t column = blockIdx.x * size_t(32) + threadIdx.x;
-  const size_t begin = blockIdx.y * height, end = min(begin + height, rows);
+  const size_t begin = blockIdx.y * height;
+  const long long end = min(begin + height, rows);  // Say: signed, so the compiler can keep several loads in flight
   float sum = 0.0f;
   if (column < cols) {
-    for (size_t r = begin + threadIdx.y; r < end; r += 16) sum += x[r * cols + column];
+    for (long long r = begin + threadIdx.y; r < end; r += 16) sum += x[r * cols + column];
   }
   sums[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();  // Say: no thread has returned yet, not even past the last column
