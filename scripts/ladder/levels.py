@@ -5,7 +5,6 @@ A measure is a level if it distinguishes the ladder's steps: some are worse than
 is a level in every ladder, and bank conflicts are one if a step uses shared memory. The level's idea is that of the
 first step near the best."""
 import json
-import math
 import subprocess
 from operator import attrgetter
 
@@ -86,7 +85,7 @@ def sector_ratio(sums):
 MEASURES = {
     COALESCED: (sector_ratio, "{:.2f} times the fewest sectors per request"),
     NO_CONFLICTS: (attrgetter("conflicts"), "{:,} wavefronts lost to bank conflicts"),
-    "few atomics": (attrgetter("atomics"), "{:,} atomic operations"),
+    "few atomics": (lambda sums: max(0, sums.atomics - sum(sums.blocks)), "{:,} atomics beyond one per block"),
     "least traffic": (attrgetter("sectors"), "{:,} sectors in all"),
 }
 
@@ -115,7 +114,7 @@ def of_ladder(references):
 def lanes_and_blocks(sums):
     """Returns (active lanes per access to global memory, blocks of the largest launch)."""
     return (sums.total("lanes", "global_load", "global_store") / sums.requests if sums.requests else 32,
-            max((math.prod(launch["grid"]) for launch in sums.entry["launches"]), default=1))
+            max(sums.blocks, default=1))
 
 
 def why_serial(own, references):

@@ -1,5 +1,6 @@
 """Runs the traced build, in which the CPU backend counts a step's accesses, and interprets the counts."""
 import collections
+import math
 import re
 import subprocess
 import sys
@@ -62,7 +63,8 @@ def explained(steps, options, alone=False):
 
 class Sums:
     """A step's counts, summed over its launches. `conflicts`: wavefronts lost to bank conflicts, with neighbouring
-    loads joined as nvcc joins them. `lanes`: active lanes, of 32. `atomics`: counted by lane."""
+    loads joined as nvcc joins them. `lanes`: active lanes, of 32. `atomics`: counted by lane. `blocks`: of
+    each launch."""
 
     def __init__(self, entry):
         self.entry = entry
@@ -79,6 +81,7 @@ class Sums:
         self.conflicts = (self.total("merged_units", *loads) - self.total("merged_ideal", *loads)
                           + self.total("units", *others) - self.total("ideal", *others))
         self.lanes = lane_steps / self.warp_steps if self.warp_steps else 32
+        self.blocks = [math.prod(launch["grid"]) for launch in entry["launches"]]
         self.atomics = self.total("lanes", "global_atomic", "shared_atomic")
 
     def total(self, key, *kinds):

@@ -91,6 +91,7 @@ class Sentences(Case):
                   "requests": 10, "lanes": 320, "units": 40, "ideal": 40, "worst": 4, "samples": [], "same_address": 0,
                   "bytes_requested": 1280, "bytes_moved": 1280, **changes}
         return {"step": step, "launches": [{
+            "grid": [1, 1, 1],
             "totals": {f"global_{access['op']}": {key: access[key] for key in ("requests", "lanes", "units", "ideal")}},
             "accesses": [access], "branches_at": [], "races": []}]}
 
